@@ -53,9 +53,49 @@ impl Instruction {
         }
     }
 
+    /// The words as a witness, if a device that still counts signed them and they ask for exactly this call. How fresh they were
+    /// and that they came for the first time was decided when the message was taken in.
+    pub fn instructs(self, anchor: &Anchor, revocations: &Revocations) -> Result<Option<Instructed>, UnknownGrammar> {
+        let counts = self.verifies(anchor)? && !revocations.has_device(&self.certificate.body.key);
+        Ok(self.operation().ok().filter(|_| counts).map(|operation| Instructed { operation, call: self.call }))
+    }
+
     /// The run that the words are the cause of. Only the owner's are an approval.
     pub fn run(&self) -> RunKey {
         RunKey::said(&AgentId::of(&self.signed.body.installation, &Scope::Owner), &self.message)
+    }
+}
+
+/// The witness that the owner asked for exactly this call: whoever carries a call out asks for one. It is made by checking the
+/// signed words, and by nothing else:
+///
+/// ```compile_fail,E0451
+/// # use silas_core::instruction::Instructed;
+/// # fn forge(operation: silas_core::task::OperationId, call: silas_core::task::TaskCall) -> Instructed {
+/// Instructed { operation, call }
+/// # }
+/// ```
+///
+/// ```
+/// # use silas_core::instruction::Instructed;
+/// # fn look(instructed: &Instructed) -> (silas_core::task::OperationId, &silas_core::task::TaskCall) {
+/// (instructed.operation(), instructed.call())
+/// # }
+/// ```
+// Not `Clone`: it is handed on once.
+#[derive(Debug)]
+pub struct Instructed {
+    operation: OperationId,
+    call: TaskCall,
+}
+
+impl Instructed {
+    pub fn operation(&self) -> OperationId {
+        self.operation
+    }
+
+    pub fn call(&self) -> &TaskCall {
+        &self.call
     }
 }
 

@@ -4,18 +4,16 @@
 //! crash leaves open is finished at the next start, or by the clock. Deliberately absent: any change of a task that the
 //! owner did not ask for in a signed sentence which reflex is sure of ([`Instructed`]).
 
-mod instruction;
 mod tools;
 
 use crate::Trouble;
 use crate::house::House;
 use crate::hub::Hub;
 use crate::view::TaskView;
-use instruction::Instructed;
 use silas_agents::ToolCall;
 use silas_agents::tools::{self as calling, Call, Purpose, Returned, chain};
 use silas_core::event::AuditEvent;
-use silas_core::instruction::Instruction;
+use silas_core::instruction::{Instructed, Instruction};
 use silas_core::message::{CameOf, Message};
 use silas_core::number::grouped;
 use silas_core::reflex::{self, Decision};
@@ -163,7 +161,7 @@ impl Tasks {
         let preparing = self.house.store.write(move |tx| {
             let Some(instruction) = instructions::get(tx, &message)? else { return Ok(Commit(None)) };
             let words = asked.words(&message, &instruction);
-            let Some(instructed) = Instructed::verified(words, &anchor, &revocations)? else {
+            let Some(instructed) = words.instructs(&anchor, &revocations)? else {
                 return Ok(Commit(None));
             };
             if saga::prepare(tx, &asked.place, &asked.call, now)? {
@@ -181,8 +179,7 @@ impl Tasks {
 
     /// Phases 2 and 3. Only what the owner instructed gets here.
     async fn settle(&self, instructed: Instructed) -> Result<Ending, silas_store::Error> {
-        let (operation, call) = instructed.into_parts();
-        self.house.store.settle(operation, call, self.house.clock.now()).await
+        self.house.store.settle(instructed, self.house.clock.now()).await
     }
 
     /// Finishes what a crash or a failing disk left open and nobody touched for `rest`: carries it out if the owner's
@@ -225,10 +222,10 @@ impl Tasks {
             // What no words asked for has none that could be checked.
             let Some(message) = &saga.message else { return Ok(None) };
             let Some(kept) = instructions::get(tx, message)? else { return Ok(None) };
-            let words = instruction::words(message, &kept, saga.run.map(|_| saga.occurrence), &saga.call);
+            let words = words_for(message, &kept, saga.run.map(|_| saga.occurrence), &saga.call);
             // Prepared is committed: whoever was revoked since, the second half follows the first.
             let revocations = Revocations::default();
-            Ok(Instructed::verified(words, &anchor, &revocations)?)
+            Ok(words.instructs(&anchor, &revocations)?)
         });
         match checking.await? {
             Some(instructed) => self.settle(instructed).await,
@@ -272,7 +269,24 @@ struct Asked {
 impl Asked {
     fn words(&self, message: &MessageId, kept: &instructions::Instruction) -> Instruction {
         let occurrence = (!self.is_of_before).then_some(self.place.occurrence);
-        instruction::words(message, kept, occurrence, &self.call)
+        words_for(message, kept, occurrence, &self.call)
+    }
+}
+
+/// The owner's words as they were kept, with a call that they may ask for.
+fn words_for(
+    message: &MessageId,
+    kept: &instructions::Instruction,
+    occurrence: Option<u32>,
+    call: &TaskCall,
+) -> Instruction {
+    Instruction {
+        message: message.clone(),
+        signed: kept.signed.clone(),
+        certificate: kept.certificate.clone(),
+        grammar: kept.grammar,
+        occurrence,
+        call: call.clone(),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::columns::{id, json, optional_id, time, to_json};
 use crate::{Commit, Error, Human, ReadTx, Row, Store, Tx, params, tasks};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
+use silas_core::instruction::Instructed;
 use silas_core::task::{Ending, OperationId, Refusal, TaskCall};
 use silas_core::{MessageId, RunKey, Timestamp};
 
@@ -91,12 +92,13 @@ pub fn find(tx: &ReadTx<'_>, place: &Place) -> Result<Option<Saga>, Error> {
 }
 
 /// Phase 2. The change and its ending are one transaction, so a second time finds the ending and changes nothing.
-pub fn apply(tx: &mut Tx<'_, Human>, operation: &OperationId, call: &TaskCall, at: Timestamp) -> Result<Ending, Error> {
-    if let Some(ending) = applied(tx, operation)? {
+pub fn apply(tx: &mut Tx<'_, Human>, instructed: &Instructed, at: Timestamp) -> Result<Ending, Error> {
+    let operation = instructed.operation();
+    if let Some(ending) = applied(tx, &operation)? {
         return Ok(ending);
     }
-    let ending = tasks::carry_out(tx, operation, call, at)?;
-    note_ending(tx, operation, &ending, at)?;
+    let ending = tasks::carry_out(tx, &operation, instructed.call(), at)?;
+    note_ending(tx, &operation, &ending, at)?;
     Ok(ending)
 }
 
@@ -199,9 +201,10 @@ fn saga(row: &Row<'_>) -> Result<Saga, Error> {
 
 impl Store {
     /// Carries a prepared operation out to its ending: phases 2 and 3, and its event into the ledger between them.
-    /// Whether the call was approved is asked before this.
-    pub async fn settle(&self, operation: OperationId, call: TaskCall, at: Timestamp) -> Result<Ending, Error> {
-        let applying = self.human().write(move |tx| Ok(Commit(apply(tx, &operation, &call, at)?)));
+    /// What is handed in is the witness that the owner asked for it.
+    pub async fn settle(&self, instructed: Instructed, at: Timestamp) -> Result<Ending, Error> {
+        let operation = instructed.operation();
+        let applying = self.human().write(move |tx| Ok(Commit(apply(tx, &instructed, at)?)));
         let ending = applying.await?;
         fail::point(FailPoint::TaskWritten);
         self.conclude(operation, ending, at).await

@@ -4,11 +4,12 @@
 //! A call changes two files, so it is written down whole before it is made ([`OwnersWords::intend`]), and what a crash
 //! leaves open is carried out from there.
 
-use super::{Asked, Instructed, told};
+use super::{Asked, told};
 use crate::Trouble;
 use crate::tasks::Tasks;
 use serde_json::{Value, json};
 use silas_agents::tools::{Authorised, Doing, Done, Intent, Run, Tool, Verdict, Wait};
+use silas_core::instruction::Instructed;
 use silas_core::seen::Seen;
 use silas_core::taint::Source;
 use silas_core::task::{ADD_TASK, COMPLETE_TASK, Ending, REOPEN_TASK, Refusal, TITLE_CHARS_MAX};

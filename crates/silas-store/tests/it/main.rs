@@ -30,5 +30,6 @@ mod tampering;
 mod tasks;
 mod two_files;
 mod upgrade;
+mod words;
 mod world;
 mod writing;

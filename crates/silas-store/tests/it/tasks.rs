@@ -1,6 +1,7 @@
 //! Tasks in the human's file: versions, their change rows, refusals, and their way into the ledger.
 
 use crate::saga::{add, at, complete, message, prepare, reopen, run, settled};
+use crate::words::instructed;
 use crate::world::World;
 use silas_core::event::AuditEvent;
 use silas_core::task::{Ending, Refusal, TaskCall, TaskId, TaskState};
@@ -84,8 +85,8 @@ fn the_list_is_bounded() {
     let store = world.open();
     let filling = store.human().write(|tx| {
         for n in 0..tasks::OPEN_MAX {
-            let (operation, call) = add(n, "x");
-            assert_eq!(saga::apply(tx, &operation, &call, at())?, Ending::Done {});
+            let asked = instructed(&message(n), &add(n, "x").1);
+            assert_eq!(saga::apply(tx, &asked, at())?, Ending::Done {});
         }
         Ok(Commit(()))
     });
@@ -120,8 +121,8 @@ fn changes_are_append_only() {
 fn a_text_that_was_altered_on_its_way_is_not_taken_in() {
     let world = World::new();
     let store = world.open();
-    let (operation, call) = add(1, "Call the dentist");
-    store.human().write(move |tx| Ok(Commit(saga::apply(tx, &operation, &call, at())?))).wait().unwrap();
+    let asked = instructed(&message(1), &add(1, "Call the dentist").1);
+    store.human().write(move |tx| Ok(Commit(saga::apply(tx, &asked, at())?))).wait().unwrap();
     let forger = world.human_forger();
     forger.execute("UPDATE outbox SET texts = replace(texts, 'dentist', 'plumber')", []).unwrap();
     let mut waiting = store.human().read(outbox::undrained).wait().unwrap();

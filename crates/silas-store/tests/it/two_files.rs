@@ -3,6 +3,7 @@
 
 use crate::crash::{CHILD_DIR, acknowledge, killed_after};
 use crate::saga::{assert_consistent, at, block_on, complete, operation, prepare, recover, run};
+use crate::words::instructed;
 use crate::world::open_like_new;
 use silas_core::MessageId;
 use silas_core::task::{Ending, TaskCall, TaskId, TaskState};
@@ -69,8 +70,7 @@ fn work_for_ever(store: &Store, thread: usize) {
 }
 
 fn carry_out(store: &Store, message: MessageId, call: TaskCall) {
-    let operation = operation(&message, &call);
-    let prepared = call.clone();
+    let (prepared, asked) = (call.clone(), instructed(&message, &call));
     store.write(move |tx| Ok(Commit(prepare(tx, &message, &prepared)?))).wait().unwrap();
-    assert_eq!(block_on(store.settle(operation, call, at())).unwrap(), Ending::Done {});
+    assert_eq!(block_on(store.settle(asked, at())).unwrap(), Ending::Done {});
 }

@@ -16,5 +16,7 @@ mod queues;
 mod records;
 mod sagas;
 mod survey;
+#[path = "../it/words.rs"]
+mod words;
 mod workload;
 mod world;

@@ -2,6 +2,7 @@
 //!
 //! Some are left where they are, as if the process had died there; a restart brings every one of them to one ending.
 
+use crate::words::instructed;
 use crate::workload::{Marks, Promise, Strength, Survey, Workload};
 use crate::world::{NOON, certificate, open};
 use power_loss::Chance;
@@ -90,7 +91,7 @@ impl Owner<'_> {
             // The process might as well have died here.
             0 => return,
             1 => block_on(self.store.call_off(operation, Refusal::NotApproved, at())).unwrap(),
-            _ => block_on(self.store.settle(operation, call, at())).unwrap(),
+            _ => block_on(self.store.settle(instructed(&message, &call), at())).unwrap(),
         };
         self.marks.promise(Strength::Durable, &format!("settled {message} {}", word(&ending)));
         self.marks.promise(Strength::Buffered, &format!("finished {message}"));
@@ -160,7 +161,8 @@ fn recover(store: &Store) -> Result<(), Error> {
             break;
         }
         for saga in open {
-            block_on(store.settle(saga.operation, saga.call, at()))?;
+            let message = saga.message.expect("every saga of these has words");
+            block_on(store.settle(instructed(&message, &saga.call), at()))?;
         }
     }
     block_on(store.drain_outbox(at())).map(|_| ())
