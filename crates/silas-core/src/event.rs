@@ -119,6 +119,10 @@ pub enum AuditEvent {
     CardRenewed {
         card: CardId,
     },
+    /// The owner put it away without an answer.
+    CardPutAway {
+        card: CardId,
+    },
     DecisionRecorded {
         card: CardId,
         token: TokenId,

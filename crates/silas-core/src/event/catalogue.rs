@@ -84,6 +84,7 @@ impl AuditEvent {
             AuditEvent::CardShown { .. } => own("card_shown").tells(),
             AuditEvent::CardParked { .. } => own("card_parked").tells(),
             AuditEvent::CardRenewed { .. } => own("card_renewed").tells(),
+            AuditEvent::CardPutAway { .. } => own("card_put_away").tells(),
             AuditEvent::DecisionRecorded { card, token, kind, verdict, key } => {
                 let (card, kind, verdict) = (Some(card), *kind, *verdict);
                 let topics = if kind == Kind::Budget { DECISION_TO_SPEND } else { DECISION };

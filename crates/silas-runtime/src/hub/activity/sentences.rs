@@ -294,6 +294,7 @@ pub(super) fn sentence(
         | AuditEvent::CardShown { .. }
         | AuditEvent::CardParked { .. }
         | AuditEvent::CardRenewed { .. }
+        | AuditEvent::CardPutAway { .. }
         | AuditEvent::ModelCalled { .. }
         | AuditEvent::TurnRouted { .. }
         | AuditEvent::TokenSpent { .. }
