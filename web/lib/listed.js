@@ -3,7 +3,7 @@
 // command; the same rule as `silas-core/src/card/listed.rs`, which a test compares. The intent is Silas's own, what comes after
 // it may be a model's.
 
-import { oneLine } from './text.js';
+import { oneLine, quotation } from './text.js';
 
 /** What an intent has at most, and less of a command than tells anything. */
 const INTENT_MAX = 60;
@@ -39,11 +39,14 @@ const length = (text) => [...text].length;
 
 /** @param {string[]} files @param {number} max @returns {string | null} */
 function fitting(files, max) {
-  const whole = files.join(', ');
+  const whole = files.map(named).join(', ');
   if (length(whole) <= max) return whole;
-  const last = files.length === 1 && files[0].includes('/') ? files[0].slice(files[0].lastIndexOf('/') + 1) : '';
+  const last = files.length === 1 && named(files[0]) === files[0] && files[0].includes('/') ? files[0].slice(files[0].lastIndexOf('/') + 1) : '';
   return last && length(last) + 2 <= max ? `…/${last}` : null;
 }
+
+/** As it is where it can only be read as a name, else as a quotation. @param {string} name */
+const named = (name) => (/^[\p{Alphabetic}\p{N}_@%+=/.-]*$/u.test(name) ? name : quotation(name));
 
 /** Without its middle, if it is too long. @param {string} text @param {number} max */
 function shortened(text, max) {

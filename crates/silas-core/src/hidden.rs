@@ -94,6 +94,12 @@ pub fn quotation(text: &str) -> String {
     format!("“{}”", name(text).replace(is_mark, "'"))
 }
 
+/// A name within a sentence of Silas's: as it is where it cannot be taken for more of the sentence, else as a quotation.
+pub fn named(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=/.-".contains(c);
+    if name.chars().all(is_plain) { name.to_owned() } else { quotation(name) }
+}
+
 fn is_among(c: char, ranges: &[(char, char)]) -> bool {
     ranges.iter().any(|(from, to)| (*from..=*to).contains(&c))
 }

@@ -356,7 +356,7 @@ impl Bench {
 
     fn workspace(&self) -> Result<&Workspace, Error> {
         if self.is_flooded {
-            return Err(Error::Full);
+            return Err(Error::Flooded);
         }
         self.workspace.as_ref().ok_or_else(no_copy)
     }

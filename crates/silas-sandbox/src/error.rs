@@ -67,6 +67,11 @@ pub enum Error {
     TooLarge(String),
     #[error("The disk is full. Make room and try again.")]
     Full,
+    #[error(
+        "A command was filling the disk, so it was ended, and the private copy was thrown away unread; the room is free \
+         again. Have the work write less."
+    )]
+    Flooded,
     #[error("The sample project was not laid out: {0} Nothing of it was left behind.")]
     Sample(String),
     #[error("Changed since the work was applied, so it was not undone: {}.", paths.join(", "))]
@@ -117,6 +122,7 @@ impl Error {
             Error::Unsupported { .. } => "E_SANDBOX_UNSUPPORTED",
             Error::TooLarge(_) => "E_SANDBOX_LIMIT",
             Error::Full => "E_SANDBOX_FULL",
+            Error::Flooded => "E_SANDBOX_FLOOD",
             Error::Sample(_) => "E_SANDBOX_SAMPLE",
             Error::LaterEdit { .. } => "E_SANDBOX_LATER_EDIT",
             Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",

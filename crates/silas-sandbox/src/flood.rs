@@ -1,37 +1,27 @@
-//! What a flooded copy is spared: being read. Sizes are added up from outside before anything is hashed, and a copy whose
-//! command was ended because the disk was nearly full is removed at once, unread.
+//! What a flooded copy is spared: being read. The sizes of what counts are added up from outside before anything is hashed,
+//! and a copy whose command was ended because the disk was nearly full is removed at once, unread. What git ignores is not
+//! read either way, so there may be any amount of it.
 
 use crate::cell::CellOutcome;
-use crate::extent::Bounds;
+use crate::dir::{Dir, Kind, Stat};
+use crate::extent::{Extent, MadeBy};
+use crate::lifeline::Lifeline;
+use crate::private_copy::PrivateCopy;
 use crate::workspace::{self, Ran};
-use crate::{Error, lifeline::Lifeline};
-use silas_core::number::grouped;
-use std::path::{Path, PathBuf};
+use crate::{Error, tree};
+use silas_core::relpath::RelPath;
+use std::path::Path;
 
-/// Whether everything below a directory of ours is small enough to be read: not more than so many copies may hold. Takes as
-/// long as looking at names.
-pub(crate) fn is_readable(dir: &Path, n_copies: usize, bounds: Bounds, lifeline: Lifeline<'_>) -> Result<(), Error> {
-    let bytes_max = bounds.bytes_max.saturating_mul(u64::try_from(n_copies).unwrap_or(u64::MAX));
-    let (mut bytes, mut pending) = (0_u64, vec![PathBuf::from(dir)]);
-    while let Some(dir) = pending.pop() {
+/// Whether what counts in this copy is small enough to be read. Takes as long as looking at names.
+pub(crate) fn is_readable(copy: &PrivateCopy, lifeline: Lifeline<'_>) -> Result<(), Error> {
+    let extent = Extent { made_by: MadeBy::Work, ..copy.extent(lifeline) };
+    let (mut bytes, bytes_max) = (0_u64, extent.bounds.bytes_max);
+    let mut visit = |_: &Dir, _: RelPath, stat: &Stat| {
         lifeline.holds()?;
-        // What cannot be looked into is met again, and named, when it is read.
-        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
-            match entry.metadata() {
-                Ok(found) if found.is_dir() => pending.push(entry.path()),
-                Ok(found) if found.is_file() => bytes = bytes.saturating_add(found.len()),
-                Ok(_) | Err(_) => {}
-            }
-        }
-        if bytes > bytes_max {
-            let mb = usize::try_from(bytes_max >> 20).unwrap_or(usize::MAX);
-            return Err(Error::TooLarge(format!(
-                "The private copy came to hold more than {} MB, so it was thrown away unread.",
-                grouped(mb)
-            )));
-        }
-    }
-    Ok(())
+        bytes = bytes.saturating_add(if stat.kind == Kind::File { stat.size } else { 0 });
+        if bytes > bytes_max { Err(extent.too_much()) } else { Ok(()) }
+    };
+    tree::walk_by(copy.changed(), &extent, &mut visit, &mut |_, _, _| Ok(()))
 }
 
 /// Removes the copy if this run had to be ended because of it. Whether it was.

@@ -142,7 +142,7 @@ impl Solo {
         // A flood is not read: it would keep the disk full for as long as that takes.
         let is_thrown_away = flood::is_thrown_away(&outcome, &home.join("copies"));
         // The command is over, whatever can be said about what it left.
-        let told = if is_thrown_away { Ok(Vec::new()) } else { self.changed(&home, &mut copies) };
+        let told = if is_thrown_away { Ok(Vec::new()) } else { self.changed(&mut copies) };
         let (changed, untold) = match told {
             Ok(changed) => (changed, None),
             Err(Error::Cancelled) => return Err(Error::Cancelled),
@@ -199,9 +199,8 @@ impl Solo {
         })
     }
 
-    fn changed(&self, home: &Path, copies: &mut Workspace) -> Result<Vec<ChangedDirectory>, Error> {
-        let n_copies = self.permit.writes.len();
-        flood::is_readable(&home.join("copies"), n_copies, self.ground.bounds, Lifeline::of(&self.socket))?;
+    fn changed(&self, copies: &mut Workspace) -> Result<Vec<ChangedDirectory>, Error> {
+        copies.copies.iter().try_for_each(|copy| flood::is_readable(copy, Lifeline::of(&self.socket)))?;
         let trees = copies.now(Lifeline::of(&self.socket))?;
         copies.read_changed(&self.permit.writes, &trees, Lifeline::of(&self.socket))?;
         let mut changed = Vec::with_capacity(trees.len());

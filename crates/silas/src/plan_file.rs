@@ -18,7 +18,7 @@ use std::process::ExitCode;
 pub(crate) fn check(file: &Path) -> Result<ExitCode> {
     Ok(match read(file)? {
         Ok(item) => {
-            println!("{}: a sound plan, \"{}\".", file.display(), hidden::name(&item.definition().title));
+            println!("{}: a sound plan, {}.", file.display(), hidden::quotation(&item.definition().title));
             ExitCode::SUCCESS
         }
         Err(problem) => {
@@ -38,7 +38,7 @@ pub(crate) fn show(file: &Path) -> Result<ExitCode> {
     };
     let d = item.definition();
     let row = |label: &str, text: &str| quoted::print(&format!("  {label:<10} "), 13, text);
-    println!("{}", hidden::name(&d.title));
+    println!("{}", hidden::quotation(&d.title));
     for directory in &d.directories {
         row("may use", &format!("{} ({:?})", hidden::name(&directory.path), directory.access));
     }

@@ -5,7 +5,7 @@
 //! but no key was given to verify it with.
 
 use crate::exit::{BAD_INPUT, NOT_DONE, ONLY_CONSISTENT};
-use crate::terminal::{Output, print_json};
+use crate::terminal::{Output, print_json, quoted};
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCod
         println!("To verify it, give the key that `silas key root` prints where it should come from: --key ROOTKEY");
         println!("\nWhat it claims: {}", text(&story.claim));
     }
-    println!("{}\n", text(&proven.plan.definition().title));
+    println!("{}\n", hidden::quotation(&text(&proven.plan.definition().title)));
     for step in &story.steps {
         println!("  {}: {}", text(&step.title), text(&step.note));
     }
@@ -139,12 +139,12 @@ fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCod
     let checks = &proven.plan.definition().verify;
     for ((before, after), check) in proven.before.iter().zip(&proven.after).zip(checks) {
         let mark = |passed: bool| if passed { "✓ pass" } else { "✗ fail" };
-        println!("  {}: {} → {}", text(&command(after, check)), mark(before.passed), mark(after.passed));
+        let marks = format!("{} → {}", mark(before.passed), mark(after.passed));
+        quoted::print_check(&marks, &with_command(after, check));
         for (when, result) in [("before", before), ("after", after)] {
-            println!("    {when}: {}", text(&result.reason));
-            for line in result.output.lines().take(OUTPUT_LINES_MAX) {
-                println!("      | {}", text(line));
-            }
+            let lead = format!("    {when}: ");
+            quoted::print(&lead, lead.len(), &text(&result.reason));
+            quoted::print_output(&result.output, OUTPUT_LINES_MAX, str::to_owned);
         }
     }
     println!("\nChanged");
@@ -161,15 +161,22 @@ fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCod
 }
 
 /// What ran. Results of earlier versions do not say, and then the plan does.
-fn command(result: &CheckResult, check: &Check) -> String {
-    hidden::name(&if result.run.is_empty() { check.command() } else { result.run.clone() })
+fn with_command(result: &CheckResult, check: &Check) -> CheckResult {
+    let mut result = result.clone();
+    if result.run.is_empty() {
+        result.run = check.command();
+    }
+    result
 }
 
 /// Every file of the change, by its whole name. A proof of an earlier version shows no lines of most of many files.
 fn changed(proven: &Proven) -> Vec<String> {
     let landed = &proven.landed;
     let line = |diff: &FileDiff| {
-        let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
+        let from = diff
+            .renamed_from
+            .as_ref()
+            .map_or_else(String::new, |from| format!("{} → ", quoted::file(&from.to_string())));
         let counts = match (&diff.lines, diff.n_not_shown()) {
             (None, _) => "not text, or too large to show".to_owned(),
             (Some(_), 0) => format!("+{} −{}", grouped(diff.added), grouped(diff.removed)),
@@ -180,7 +187,7 @@ fn changed(proven: &Proven) -> Vec<String> {
                 grouped(n)
             ),
         };
-        format!("{} ({counts})", hidden::name(&format!("{from}{}", diff.path)))
+        format!("{from}{} ({counts})", quoted::file(&diff.path.to_string()))
     };
     let directories = &proven.plan.definition().directories;
     let named: BTreeSet<(&str, &RelPath)> = landed
@@ -197,7 +204,7 @@ fn changed(proven: &Proven) -> Vec<String> {
     };
     let others = landed.changeset.changes.iter().filter(is_other);
     let others =
-        others.map(|change| format!("{} (its lines are not in the proof)", hidden::name(&change.path.to_string())));
+        others.map(|change| format!("{} (its lines are not in the proof)", quoted::file(&change.path.to_string())));
     landed.diffs.iter().map(line).chain(others).collect()
 }
 

@@ -17,6 +17,8 @@ mod running;
 mod saying;
 mod stopping;
 mod watching;
+#[cfg(test)]
+mod whose_words;
 
 pub(crate) use face::Extent;
 pub(crate) use line::{Line, came_of};

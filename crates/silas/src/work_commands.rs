@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::FileDiff;
-use silas_core::check::Outcome;
+use silas_core::check::{CheckResult, Outcome};
 use silas_core::execution::ExecutionState;
 use silas_core::hidden;
 use silas_core::number::grouped;
@@ -88,7 +88,7 @@ fn list(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
         println!("No work yet.");
     }
     for one in &work {
-        let title = scrub::visible_line(&one.title, LINE_CHARS_MAX);
+        let title = title(&one.title);
         let place = scrub::visible_line(&one.place, LINE_CHARS_MAX);
         let place = if place.is_empty() { place } else { format!("  in {place}") };
         let (called, at) = (name_of(one.execution.as_str()), minute(one.started_at));
@@ -104,7 +104,7 @@ fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
         return tell(&json!({ "work": named(&one), "proof": proof }));
     }
     let text = |value: &Value| scrub::visible_line(value.as_str().unwrap_or_default(), LINE_CHARS_MAX);
-    println!("{}  ({})", text(&proof["title"]), state(one.state));
+    println!("{}  ({})", title(proof["title"].as_str().unwrap_or_default()), state(one.state));
     println!("{}", text(&proof["claim"]));
     for caveat in proof["caveats"].as_array().into_iter().flatten() {
         println!("  {}", text(caveat));
@@ -113,15 +113,16 @@ fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     for step in proof["steps"].as_array().into_iter().flatten() {
         println!("  {}: {}", text(&step["title"]), text(&step["note"]));
     }
-    let results = |side: &str| proof[side].as_array().cloned().unwrap_or_default();
-    for (n, after) in results("after").iter().enumerate() {
-        let mark = |result: Option<&Value>| match result.map(|result| &result["passed"]) {
-            Some(Value::Bool(true)) => "✓ pass",
-            Some(_) => "✗ fail",
+    let results = |side: &str| serde_json::from_value::<Vec<CheckResult>>(proof[side].clone());
+    let (before, after) = (results("before")?, results("after")?);
+    for (n, after) in after.iter().enumerate() {
+        let mark = |result: Option<&CheckResult>| match result.map(|result| result.passed) {
+            Some(true) => "✓ pass",
+            Some(false) => "✗ fail",
             None => "not run",
         };
-        let before = results("before");
-        println!("  {}: {} → {} ({})", checked(after), mark(before.get(n)), mark(Some(after)), text(&after["reason"]));
+        terminal::quoted::print_check(&format!("{} → {}", mark(before.get(n)), mark(Some(after))), after);
+        terminal::quoted::print("    after: ", 11, &scrub::visible_line(&after.reason, LINE_CHARS_MAX));
     }
     let meets = |card: &Card| card.face.versions.as_ref().is_some_and(|versions| versions.execution == one.execution);
     if let Some(card) = line.all_cards()?.into_iter().find(meets) {
@@ -258,11 +259,10 @@ fn pick_to_sign(
         (None, _) => bail!("There is no such work now. `silas work list` lists what there is."),
         (Some(only), None) => Ok(only),
         (Some(_), Some(newest)) => {
-            let (called, title) =
-                (name_of(newest.execution.as_str()), scrub::visible_line(&newest.title, LINE_CHARS_MAX));
+            let (called, title) = (name_of(newest.execution.as_str()), title(&newest.title));
             bail!(
                 "More than one fits, so nothing was signed. Name the one that you mean: `silas work {verb} {called}` is \
-                 “{title}”, the newest. `silas work list` lists them."
+                 {title}, the newest. `silas work list` lists them."
             )
         }
     }
@@ -304,12 +304,9 @@ fn why_not_applied(state: ExecutionState) -> &'static str {
     }
 }
 
-/// A check by its command; where that was not kept, by the name that somebody gave it, as a quotation.
-fn checked(result: &Value) -> String {
-    match result["run"].as_str() {
-        Some(run) => scrub::visible_line(run, LINE_CHARS_MAX),
-        None => hidden::quotation(result["name"].as_str().unwrap_or_default()),
-    }
+/// What a plan calls itself may be a model's word, so it is a quotation wherever it stands.
+fn title(title: &str) -> String {
+    hidden::quotation(&scrub::visible_line(title, LINE_CHARS_MAX))
 }
 
 fn why_not(state: ExecutionState) -> &'static str {

@@ -47,8 +47,12 @@ impl Face {
 
 fn fitting(files: &[String], chars_max: usize) -> Option<String> {
     match files {
-        [only] => fitting_path(only, chars_max),
-        more => Some(more.join(", ")).filter(|names| names.chars().count() <= chars_max),
+        // What comes before the last part is left out only where the rest can be read as nothing but a name.
+        [only] if hidden::named(only) == *only => fitting_path(only, chars_max),
+        all => {
+            let named: Vec<String> = all.iter().map(|file| hidden::named(file)).collect();
+            Some(named.join(", ")).filter(|names| names.chars().count() <= chars_max)
+        }
     }
 }
 

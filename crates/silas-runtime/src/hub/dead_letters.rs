@@ -5,7 +5,7 @@ use crate::view::DeadLetterView;
 use crate::work_record::WorkRecord;
 use crate::{Trouble, post};
 use serde_json::Value;
-use silas_core::Scope;
+use silas_core::{Scope, hidden};
 use silas_gates::scrub;
 use silas_store::queue::{self, ATTEMPTS_MAX, Kind};
 use silas_store::{ReadTx, executions};
@@ -37,7 +37,7 @@ pub(crate) fn what_it_was(tx: &ReadTx<'_>, kind: Kind, body: &Value) -> Result<S
         Kind::ExecutionStatus => record_of(tx, body)?.map(|(_, record)| record.view.title),
     };
     Ok(match (words, kind) {
-        (Some(words), _) => format!("“{}”", scrub::visible_line(&words, 80)),
+        (Some(words), _) => hidden::quotation(&scrub::visible_line(&words, 80)),
         (None, Kind::UserMessage | Kind::PlanRequest | Kind::PlanResult) => "a message".to_owned(),
         (None, Kind::ExecutionStatus) => "a change to your files".to_owned(),
     })

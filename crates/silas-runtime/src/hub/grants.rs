@@ -10,7 +10,7 @@ use silas_core::model::{BudgetGrant, ModelGrant, dollars};
 use silas_core::roots::RootGrant;
 use silas_core::token::Kind;
 use silas_core::work::WorkItem;
-use silas_core::{KeyId, canonical};
+use silas_core::{KeyId, canonical, hidden};
 use silas_gates::scrub;
 use silas_store::ReadTx;
 
@@ -59,6 +59,11 @@ pub(crate) struct Said {
     directory: Option<String>,
 }
 
+/// A plan by its title, which may be a model's word.
+fn plan(title: &str) -> String {
+    format!("Plan {}", hidden::quotation(&scrub::visible_line(title, 60)))
+}
+
 /// Nothing for what is no grant, or cannot be read.
 pub(crate) fn said(kind: Kind, payload: &str, words: &Words) -> Option<Said> {
     let mut directory = None;
@@ -92,12 +97,12 @@ pub(crate) fn said(kind: Kind, payload: &str, words: &Words) -> Option<Said> {
             let item = WorkItem::from_canonical(payload).ok()?;
             let d = item.definition();
             let text = format!("Approved and not begun. Stops after {}.", duration(d.budget.max_wall_time_seconds));
-            (scrub::visible_line(&d.title, 60), text)
+            (plan(&d.title), text)
         }
         Kind::Rehearsal => {
             let item = WorkItem::from_canonical(payload).ok()?;
             let text = "To be tried out in a private copy and shown. Nothing is applied by it.".to_owned();
-            (scrub::visible_line(&item.definition().title, 60), text)
+            (plan(&item.definition().title), text)
         }
         Kind::Apply => ("Apply".to_owned(), "Puts one result in place, exactly as it was shown.".to_owned()),
         Kind::Undo => ("Undo".to_owned(), "Puts the old versions of one piece of work back.".to_owned()),

@@ -81,7 +81,7 @@ pub(crate) fn to_be_declared(after: &[CheckResult]) -> Option<Detail> {
 /// What the tests loaded as code and the work changed: helpers of the tests cannot be told apart from it.
 pub(crate) fn tested(after: &[CheckResult]) -> Option<Detail> {
     let files: BTreeSet<&String> = of(after).flat_map(|basis| &basis.tested).collect();
-    let lines: Vec<String> = files.into_iter().map(|file| named(file)).collect();
+    let lines: Vec<String> = files.into_iter().map(|file| hidden::named(file)).collect();
     (!lines.is_empty()).then(|| Detail { title: TESTED.to_owned(), lines })
 }
 
@@ -117,16 +117,11 @@ fn sentence_with<'f>(
 ) -> Option<String> {
     let files: BTreeSet<&String> = files.into_iter().collect();
     let mut names: Vec<String> =
-        files.iter().take(NAMED_MAX).map(|file| format!("{}{}", named(file), state(file))).collect();
+        files.iter().take(NAMED_MAX).map(|file| format!("{}{}", hidden::named(file), state(file))).collect();
     if files.len() > NAMED_MAX {
         names.push(format!("{} more", grouped(files.len() - NAMED_MAX)));
     }
     (!names.is_empty()).then(|| format!("{says}: {}.", names.join(", ")))
-}
-
-fn named(file: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=/.-".contains(c);
-    if file.chars().all(is_plain) { file.to_owned() } else { hidden::quotation(file) }
 }
 
 #[cfg(test)]

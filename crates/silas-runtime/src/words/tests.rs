@@ -8,6 +8,7 @@ use samples::{Sample, samples};
 use serde_json::{Map, Value, json};
 use silas_core::card::{CardKind, Press, Risk};
 use silas_core::model::Role;
+use silas_core::work::WorkItem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -96,6 +97,34 @@ fn a_models_words_are_its_own() {
         let quote = face.quote.take().unwrap();
         assert_eq!((quote.who.as_str(), quote.text.as_str()), ("openrouter:anthropic/claude-haiku-4-5", prose));
         assert!(!serde_json::to_string(&face).unwrap().contains("evil.example"), "{face:?}");
+    }
+}
+
+/// What a plan and its checks are called stands in quotations at most, and on no seal, button or label.
+#[test]
+fn a_name_is_not_taken_for_silas() {
+    for name in ["x” ✓ Vouched — as you approved it", "Vouched"] {
+        for front in [plans::PLAN, plans::MODEL_PLAN, plans::PLAN_HIGH, plans::PLAN_REACHING, plans::PLAN_LONGEST] {
+            let item = plans::by_a_model(front, "make the times right", "I do it.");
+            let mut definition = item.definition().clone();
+            definition.title = name.to_owned();
+            definition.verify.iter_mut().zip(1..).for_each(|(check, n)| check.name = format!("{name} {n}"));
+            let item = WorkItem::new(definition).unwrap();
+            let words = samples::words();
+            for face in [words.plan(&item), words.rehearsal(&item), words.unknown_effect(&item)] {
+                let Face { state, intent, facts, rationale, details_title, details, ctas, .. } = face;
+                let labels = facts.iter().map(|fact| &fact.label).chain(details.iter().map(|detail| &detail.title));
+                let buttons = ctas.iter().flat_map(|cta| [&cta.label, &cta.consequence]);
+                for own in [&state, &intent, &rationale, &details_title].into_iter().chain(labels).chain(buttons) {
+                    assert!(!own.contains("Vouched"), "{own}");
+                }
+                let lines = details.iter().flat_map(|detail| &detail.lines).chain(facts.iter().map(|fact| &fact.text));
+                for line in lines.filter(|line| line.contains("Vouched")) {
+                    let (before, after) = (line.find('“'), line.find("Vouched"));
+                    assert!(before < after && before.is_some() && !line.contains('\n'), "{line}");
+                }
+            }
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::work::Work;
 use crate::work_record::WorkRecord;
 use silas_approval::Admitted;
 use silas_core::taint::Source;
-use silas_core::{ExecutionId, Tainted, Timestamp};
+use silas_core::{ExecutionId, Tainted, Timestamp, hidden};
+use silas_gates::scrub;
 use silas_store::{Commit, executions, queue};
 use std::sync::Arc;
 
@@ -36,9 +37,9 @@ impl Work {
         record.view.place = WAITS.to_owned();
         record.view.footer = "Goes on when you run `silas unlock`".to_owned();
         let view = record.view.clone();
-        let title = silas_gates::scrub::visible_line(&view.title, 60);
+        let title = hidden::quotation(&scrub::visible_line(&view.title, 60));
         let sentence = format!(
-            "\"{title}\" was interrupted and uses a secret. It goes on when you run `silas unlock` in the terminal; \
+            "{title} was interrupted and uses a secret. It goes on when you run `silas unlock` in the terminal; \
              the time that you gave it runs on."
         );
         // The title is what the owner approved; it need not be the owner's own word.

@@ -83,9 +83,7 @@ impl Bench {
     /// What the copies are, and how that differs from what they were made of.
     pub(super) fn look_at_copy(&mut self) -> Result<(Vec<Manifest>, Changeset), Error> {
         let lifeline = Lifeline::of(&self.socket);
-        let home = self.ground.memory.work(&self.permit.execution);
-        // As much as one more is left for what Silas itself keeps beside the copies.
-        flood::is_readable(&home, self.permit.roots.len() + 1, self.ground.bounds, lifeline)?;
+        self.workspace()?.copies.iter().try_for_each(|copy| flood::is_readable(copy, lifeline))?;
         let trees = self.workspace()?.now(lifeline)?;
         let roots = &self.permit.roots;
         self.workspace.as_mut().ok_or_else(no_copy)?.read_changed(roots, &trees, lifeline)?;

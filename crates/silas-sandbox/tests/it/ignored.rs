@@ -27,6 +27,7 @@ pub(crate) const CASES: &[Case] = &[
     ),
     ("nothing_ignored_is_in_the_way_of_an_apply", nothing_ignored_is_in_the_way_of_an_apply),
     ("bounds_are_the_owners", bounds_are_the_owners),
+    ("there_may_be_any_amount_of_build_output", there_may_be_any_amount_of_build_output),
 ];
 
 struct Went {
@@ -334,6 +335,26 @@ fn bounds_are_the_owners() {
     );
     let few = refused(Bounds { entries_max: 4, ..usual }, "echo new > app.txt");
     if is_whole { named(few, "sandbox.copy_files_max") } else { few.unwrap() }
+}
+
+/// It is not read, so it is in nobody's way, beside the change or not.
+fn there_may_be_any_amount_of_build_output() {
+    let build = "mkdir -p node_modules/a; head -c 6000000 /dev/zero > node_modules/a/x; echo new > app.txt";
+    for beside in [&[][..], &["node_modules".to_owned()]] {
+        let world = project();
+        let launcher = silas_sandbox::Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
+        launcher.seal(Seal { bounds: Bounds { bytes_max: 2 << 20, ..Bounds::default() }, ..world.seal() }).unwrap();
+        let check =
+            if beside.is_empty() { "grep -q new app.txt" } else { "grep -q new app.txt && test -s node_modules/a/x" };
+        let plan =
+            WorkItem::new(Definition { beside: beside.to_vec(), ..world.definition(&[build], &[check]) }).unwrap();
+        let mut workshop = launcher.open(&approve(&plan)).unwrap();
+        let (_, after) = work(&mut workshop, &plan).unwrap();
+        assert!(after[0].passed, "{after:?}");
+        assert_eq!(workshop.changes().unwrap().left_out.places, ["node_modules"]);
+        assert_eq!(workshop.apply().unwrap().files, 1);
+        assert!(!world.project.join("node_modules").exists());
+    }
 }
 
 fn nothing_ignored_is_in_the_way_of_an_apply() {

@@ -25,6 +25,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_full_disk_in_the_middle_of_an_apply_changes_nothing", a_full_disk_in_the_middle_of_an_apply_changes_nothing),
     ("a_full_disk_for_the_journal_changes_nothing", a_full_disk_for_the_journal_changes_nothing),
     ("a_full_disk_after_the_commit_is_finished_later", a_full_disk_after_the_commit_is_finished_later),
+    ("a_plan_that_floods_the_disk_is_thrown_away_unread", a_plan_that_floods_the_disk_is_thrown_away_unread),
     ("two_plans_in_one_directory_both_hold", two_plans_in_one_directory_both_hold),
 ];
 
@@ -280,6 +281,50 @@ fn a_full_disk_for_the_journal_changes_nothing() {
     assert_eq!((world.tree(), world.stages().len()), (old, 0));
     fs::remove_file(filler).unwrap();
     assert_eq!(workshop.apply().unwrap().files, 6);
+}
+
+/// Room that is taken at once or bit by bit: the copy is gone before anything else happens, and whoever goes on is told why.
+fn a_plan_that_floods_the_disk_is_thrown_away_unread() {
+    let world = World::new();
+    if !mount_small(&world.data, 64) {
+        return;
+    }
+    let old = world.tree();
+    let launcher = world.launcher();
+    let free = || {
+        let dir = CString::new(world.data.as_os_str().as_bytes()).unwrap();
+        // SAFETY: zeros are such a structure, and the string and the structure outlive the call.
+        let found: libc::statvfs = unsafe {
+            let mut found = std::mem::zeroed();
+            assert_eq!(libc::statvfs(dir.as_ptr(), &raw mut found), 0);
+            found
+        };
+        found.f_bavail * found.f_frsize
+    };
+    let before = free();
+    let flood = "fallocate -l 60M big || head -c 200000000 /dev/zero > big; sleep 100";
+    let plan = world.plan(&[flood, "echo new > app.txt"], &["grep -q new app.txt"]);
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    workshop.copy().unwrap();
+    workshop.checks(Phase::Before).unwrap();
+    let result = workshop.step(0).unwrap();
+    assert!(result.metadata.is_disk_nearly_full, "{result:?}");
+    assert_eq!(result.error.as_deref(), Some("Stopped because the disk was nearly full"));
+    assert_eq!(world.works(), 0, "nobody has read it, and it is gone");
+    assert!(free() + (1 << 20) > before, "{} of {before} are free again", free());
+    // Nothing goes on in a copy that is not there, and that is said as it is.
+    for refused in [workshop.step(1).map(drop), workshop.checks(Phase::After).map(drop), workshop.apply().map(drop)] {
+        let refused = refused.unwrap_err();
+        assert!(matches!(refused, Error::Flooded | Error::Order(_)), "{refused:?}");
+    }
+    assert_eq!(workshop.step(1), Err(Error::Flooded));
+    drop(workshop);
+    assert_eq!(world.tree(), old);
+    // The disk is there for the next.
+    let plan = world.plan(&["echo new > app.txt"], &["grep -q new app.txt"]);
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    assert_eq!(workshop.apply().unwrap().files, 1);
 }
 
 fn a_full_disk_after_the_commit_is_finished_later() {

@@ -2,7 +2,9 @@
 //!
 //! The one function for whatever a command prints; somebody else's words have marks at their lines besides
 //! (`terminal/quoted.rs`). A word that is wider than the screen stays whole, because it is an address or a path that is going
-//! to be copied. In a pipe nothing is broken: nobody knows how wide its reader is.
+//! to be copied; a command between its marks stays whole if a line has room for it. What is broken within a quotation or a
+//! command goes on with the mark of somebody else's words, so that no piece of it stands where Silas speaks. In a pipe nothing
+//! is broken: nobody knows how wide its reader is.
 
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
@@ -10,10 +12,16 @@ use std::os::fd::AsFd;
 /// A screen that is narrower than this shows nothing well; then lines are as long as they are there.
 const COLUMNS_MIN: usize = 20;
 pub(crate) const TAB_COLUMNS: usize = 8;
+/// Begins what would still be the same line on a wider screen, where the words are somebody else's.
+pub(crate) const ON: &str = "┊ ";
 
 /// How wide the screen behind this stream is: the narrower of what the terminal and COLUMNS say. Nothing where there is no
 /// screen, or nobody knows.
 pub(crate) fn columns(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
+    #[cfg(test)]
+    if let Some(columns) = super::heard::columns() {
+        return columns;
+    }
     if !stream.is_terminal() {
         return None;
     }
@@ -36,25 +44,64 @@ fn wrapped_line(line: &str, columns: usize) -> String {
     }
     let hang = hang(line, columns);
     let (mut out, mut column, mut has_words) = (String::new(), 0, false);
+    let mut within = Within::default();
     let mut rest = line;
     while !rest.is_empty() {
         let gap = rest.len() - rest.trim_start_matches(' ').len();
         let (spaces, words) = rest.split_at(gap);
-        let (word, after) = words.split_at(words.find(' ').unwrap_or(words.len()));
+        let (word, after) = words.split_at(within.end_of_word(words, columns - hang));
         if has_words && !word.is_empty() && column + gap + width(word) > columns {
             out.push('\n');
             out.push_str(&" ".repeat(hang));
             column = hang;
+            if within.is_somebodys() {
+                out.push_str(ON);
+                column += width(ON);
+            }
         } else {
             out.push_str(spaces);
             column += gap;
         }
         out.push_str(word);
         column += width(word);
+        within.read(word);
         has_words |= !word.is_empty();
         rest = after;
     }
     out
+}
+
+/// What a sentence is in the middle of. Neither a quotation nor a command has its own mark in it (`silas_core::hidden`).
+#[derive(Default)]
+struct Within {
+    is_quotation: bool,
+    is_command: bool,
+}
+
+impl Within {
+    fn read(&mut self, word: &str) {
+        for c in word.chars() {
+            match c {
+                '“' | '‘' if !self.is_command => self.is_quotation = true,
+                '”' | '’' => self.is_quotation = false,
+                '`' if !self.is_quotation => self.is_command = !self.is_command,
+                _ => {}
+            }
+        }
+    }
+
+    fn is_somebodys(&self) -> bool {
+        self.is_quotation || self.is_command
+    }
+
+    /// Up to the next space, or over a whole command that has room on a line.
+    fn end_of_word(&self, words: &str, room: usize) -> usize {
+        let space = |from: usize| words[from..].find(' ').map_or(words.len(), |at| from + at);
+        let end = space(0);
+        let is_begun = !self.is_somebodys() && words[..end].matches('`').count() % 2 == 1;
+        let whole = is_begun.then(|| words[end..].find('`').map(|at| space(end + at + 1))).flatten();
+        whole.filter(|whole| width(&words[..*whole]) <= room).unwrap_or(end)
+    }
 }
 
 /// Where the lines after the first begin: under the second column of a row that has one, under the words of a list's item,

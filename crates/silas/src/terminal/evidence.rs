@@ -3,6 +3,7 @@
 
 use super::line::Line;
 use super::print::print_json;
+use super::quoted;
 use crate::wall_clock;
 use anyhow::Result;
 use serde_json::json;
@@ -20,14 +21,17 @@ pub(super) fn print(line: &mut Line<'_>, seq: u64, as_json: bool) -> Result<()> 
     let evidence: EvidenceView = serde_json::from_value(answer["evidence"].clone())?;
     let note = if evidence.note.is_empty() { String::new() } else { format!(" {}", evidence.note) };
     println!("{}.{note}", evidence.text);
-    let fact = |label: &str, text: &str| println!("  {label:<LABEL_WIDTH$}{text}");
+    let fact = |label: &str, text: &str| {
+        let lead = format!("  {label:<LABEL_WIDTH$}");
+        quoted::print(&lead, lead.chars().count(), text);
+    };
     for told in &evidence.facts {
-        fact(&told.label, &told.text.replace('`', ""));
+        fact(&told.label, &told.text);
     }
     fact("When", &wall_clock::of_wire(&evidence.link.at.to_string(), wall_clock::second));
     for quote in &evidence.quotes {
         println!("  {}:", quote.who);
-        quote.text.lines().for_each(|line| println!("  | {line}"));
+        quote.text.split('\n').for_each(|line| quoted::print("  | ", 4, line));
     }
     let holds = if evidence.holds { "and fits its content" } else { "AND DOES NOT FIT ITS CONTENT" };
     fact("Entry", &format!("{} of the ledger, {}", evidence.seq, evidence.link.event));

@@ -90,9 +90,10 @@ fn print_evidence(evidence: &EvidenceBlock, paint: Paint) {
     let mark = |passed: bool| if passed { paint.good("✓ pass") } else { paint.bad("✗ fail") };
     for n in 0..before.len().max(after.len()) {
         let (before, after) = (before.get(n), after.get(n));
-        let shown = after.or(before).map_or_else(String::new, CheckResult::shown);
         let marks: Vec<String> = before.into_iter().chain(after).map(|result| mark(result.passed)).collect();
-        println!("  {}: {}", visible(&shown), marks.join(" → "));
+        if let Some(shown) = after.or(before) {
+            quoted::print_check(&marks.join(" → "), shown);
+        }
         for (when, result) in [("before", before), ("after", after)] {
             if let Some(result) = result {
                 print_result(when, result, paint);
@@ -103,10 +104,7 @@ fn print_evidence(evidence: &EvidenceBlock, paint: Paint) {
 
 fn print_result(when: &str, result: &CheckResult, paint: Paint) {
     put(&format!("    {when}: "), &result.reason);
-    // Not by its lines as a text has them: a carriage return would go with the line end.
-    for line in result.output.split('\n').filter(|line| !line.is_empty()) {
-        quoted::print_painted("      | ", 8, line, |line| paint.quiet(line));
-    }
+    quoted::print_output(&result.output, usize::MAX, |line| paint.quiet(line));
 }
 
 /// Both versions of the same lines, and whole files one line after the other.
@@ -126,12 +124,12 @@ fn print_versions(versions: &Versions, paint: Paint) {
         }
     }
     for Compared { path, lines } in compare {
-        println!("  {}", paint.quiet(&format!("{}: yours, and Silas's", visible(path))));
+        println!("  {}", paint.quiet(&format!("{}: yours, and Silas's", quoted::file(&path.to_string()))));
         for line in lines {
             match line {
-                DiffLine::Same(text) => put("           ", text),
-                DiffLine::Removed(text) => put("    You    ", text),
-                DiffLine::Added(text) => put("    Silas  ", text),
+                DiffLine::Same(text) => put("    Both  | ", text),
+                DiffLine::Removed(text) => put("    You   | ", text),
+                DiffLine::Added(text) => put("    Silas | ", text),
                 DiffLine::Gap(n) => println!("           … {} lines alike", grouped(n)),
                 DiffLine::NotShown(n) => println!("           … {} lines that differ, not shown", grouped(n)),
             }
@@ -177,8 +175,11 @@ fn print_labelled(facts: &[Fact], details: &[Detail], title: &str, said: &[(Stri
         if lines.is_empty() {
             row(title, "");
         }
+        // A command may be among them, so what does not stand beside its label is told from what Silas says.
+        let is_beside = lines.len() == 1 && visible(title).chars().count() <= width;
+        let mark = if is_beside { "" } else { "• " };
         for (n, line) in lines.iter().enumerate() {
-            row(if n == 0 { title } else { "" }, line);
+            row(if n == 0 { title } else { "" }, &format!("{mark}{line}"));
         }
     }
 }
@@ -195,7 +196,7 @@ fn print_diffs(card: &Card, diffs: &[FileDiff], extent: Extent, paint: Paint) {
         };
         for line in lines.iter().take(n_left) {
             match line {
-                DiffLine::Same(text) => put("    ", text),
+                DiffLine::Same(text) => put("  | ", text),
                 DiffLine::Added(text) => quoted::print_painted("  + ", 4, text, |line| paint.good(line)),
                 DiffLine::Removed(text) => quoted::print_painted("  − ", 4, text, |line| paint.bad(line)),
                 // What an earlier version left out it called unchanged.
@@ -222,8 +223,9 @@ fn print_diffs(card: &Card, diffs: &[FileDiff], extent: Extent, paint: Paint) {
 
 fn heading(diff: &FileDiff) -> String {
     let place = if diff.directory.is_empty() { String::new() } else { format!("{}: ", visible(&diff.directory)) };
-    let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
-    let path = visible(&format!("{from}{}", diff.path));
+    let from =
+        diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{} → ", quoted::file(&from.to_string())));
+    let path = format!("{from}{}", quoted::file(&diff.path.to_string()));
     let mode = match (diff.mode_before, diff.mode_after) {
         (Some(before), Some(after)) if before != after => format!("  ({} → {})", mode(before), mode(after)),
         (None, Some(after)) => format!("  (new, {})", mode(after)),

@@ -13,6 +13,7 @@ use crate::wall_clock;
 use anyhow::Result;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::hidden;
 use silas_core::input::Input;
 use silas_core::number::grouped;
 use silas_core::session::SessionType;
@@ -239,7 +240,8 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     }
     for undo in line.snapshot["undoable"].as_array().into_iter().flatten() {
         let until = wall_clock::of_wire(undo["until"].as_str().unwrap_or_default(), wall_clock::minute);
-        println!("Can be undone until {until}: {}", undo["title"].as_str().unwrap_or_default());
+        let title = hidden::quotation(undo["title"].as_str().unwrap_or_default());
+        println!("Can be undone until {until}: {title}");
     }
     for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
         println!("{}", session_commands::describe(session));

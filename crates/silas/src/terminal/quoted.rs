@@ -4,13 +4,12 @@
 //!
 //! In a pipe nothing is broken, because nobody knows how wide its reader is; the lines of a text are marked there as well.
 
-use crate::out::wrap::{self, TAB_COLUMNS};
+use crate::out::wrap::{self, ON, TAB_COLUMNS};
+use silas_core::check::CheckResult;
 use silas_core::hidden;
 
 /// Begins the next line of the same text.
 const NEXT: &str = "│ ";
-/// Begins what would still be the same line on a wider screen.
-const ON: &str = "┊ ";
 const MARK_COLUMNS: usize = 2;
 /// A screen that is narrower than this shows nothing well; then lines are as long as they are there at least.
 const ROOM_MIN: usize = 16;
@@ -27,6 +26,26 @@ pub(crate) fn print_painted(lead: &str, columns: usize, text: &str, paint: impl 
             _ => println!("{:columns$}{}", "", paint(line)),
         }
     }
+}
+
+/// A check by its command, after what became of it: what Silas says comes first, and what follows is a command to its end.
+/// Where that was not kept, it is the name that somebody gave it, as a quotation.
+pub(crate) fn print_check(marks: &str, result: &CheckResult) {
+    let lead = if result.run.is_empty() { format!("  {marks}  ") } else { format!("  {marks}  $ ") };
+    print(&lead, wrap::width(&lead), &result.shown());
+}
+
+/// What a check printed, line by line, not more than so many.
+pub(crate) fn print_output(output: &str, lines_max: usize, paint: impl Fn(&str) -> String) {
+    // Not by its lines as a text has them: a carriage return would go with the line end.
+    for line in output.split('\n').filter(|line| !line.is_empty()).take(lines_max) {
+        print_painted("      | ", 8, line, &paint);
+    }
+}
+
+/// A file at the beginning of a line: as it is where it can only be read as one, else as a quotation.
+pub(crate) fn file(name: &str) -> String {
+    if name.contains(['/', '.']) { hidden::named(name) } else { hidden::quotation(name) }
 }
 
 /// The text as lines for standard output, each but the first with a mark. Nothing in them is hidden.

@@ -92,4 +92,5 @@ mod typist;
 mod unknown_effect;
 mod upkeep;
 mod vault;
+mod whose_words;
 mod workspace;

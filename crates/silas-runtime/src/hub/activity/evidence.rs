@@ -13,7 +13,7 @@ use super::{Beside, called, row};
 use crate::Trouble;
 use crate::hub::{Hub, Lookup};
 use crate::view::EvidenceView;
-use crate::words::{Words, count, took};
+use crate::words::{Words, count, in_code, took};
 use crate::work_record::WorkRecord;
 use silas_core::card::{Card, Fact, Quote};
 use silas_core::chain;
@@ -32,6 +32,8 @@ use silas_store::{Error, ReadTx, cards, executions, tokens, work_items};
 const ENTRIES_MAX: u32 = 1_000;
 /// Longest fact and longest quotation. What is longer is in the proof, or in `silas audit`.
 const FACT_CHARS_MAX: usize = 200;
+/// As much of a command as leaves room for how it ended.
+const COMMAND_CHARS_MAX: usize = 120;
 const QUOTE_CHARS_MAX: usize = 1_000;
 
 impl Hub {

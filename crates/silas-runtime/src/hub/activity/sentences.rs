@@ -101,7 +101,7 @@ pub(super) fn sentence(
         AuditEvent::CommandRun { outcome, command, .. } => {
             let kept = text(command);
             let ran = commands::words_of(&kept);
-            let shown = scrub::visible_line(ran, 80);
+            let shown = in_code(ran, 80);
             let (icon, told) = match Whether::of(outcome) {
                 Whether::Ran => (Icon::Tick, format!("Ran {shown} for you")),
                 Whether::DidNot => (Icon::Refused, format!("Did not run {shown} for you")),
@@ -134,7 +134,7 @@ pub(super) fn sentence(
         }
         AuditEvent::ToolCalled { tool, execution, .. } => {
             let place = if execution.is_some() { "In a private copy" } else { "To find something out" };
-            (Icon::Tick, format!("A model used {}", scrub::visible_line(tool, 40)), place.to_owned())
+            (Icon::Tick, format!("A model used {}", hidden::named(&scrub::visible_line(tool, 40))), place.to_owned())
         }
         AuditEvent::ToolRefused { code, .. } => {
             (Icon::Refused, "Did not make a model's call".to_owned(), not_called(code).to_owned())
@@ -146,13 +146,15 @@ pub(super) fn sentence(
             (Icon::Tick, "Began interrupted work again".to_owned(), "In a fresh private copy".to_owned())
         }
         AuditEvent::WorkStarted { title, .. } => {
-            (Icon::Tick, format!("Started: {}", line(title)), "In a private copy".to_owned())
+            // A plan may have been named by a model.
+            (Icon::Tick, format!("Started {}", hidden::quotation(&line(title))), "In a private copy".to_owned())
         }
         AuditEvent::ChecksRun { when, passed, failed, results, .. } => {
             let icon = if *failed > 0 { Icon::Cross } else { Icon::Tick };
             let when = match when {
                 Phase::Before => "on the untouched copy",
-                Phase::After => "on the finished copy",
+                // What they see is made anew of what would be put in place, if there is anything.
+                Phase::After => "after the work",
             };
             // A text that was forgotten names no checks; the numbers are in the entry itself.
             let results: Vec<CheckResult> = serde_json::from_str(&text(results)).unwrap_or_default();

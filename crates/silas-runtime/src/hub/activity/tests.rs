@@ -114,6 +114,11 @@ fn what_others_wrote_is_quoted_or_code() {
         let quoted = note.strip_prefix('“').and_then(|note| note.strip_suffix('”'));
         assert!(quoted.is_some_and(|quoted| quoted.contains("Proved") && !quoted.contains(['“', '”'])), "{note}");
     }
+    let work_item = silas_core::WorkItemId::parse("task-1").unwrap();
+    let started = AuditEvent::WorkStarted { work_item, execution: execution(), title: text() };
+    let row = told_beside(vec![started], &Boasting { text: BOAST.to_owned() }).remove(0).text;
+    let quoted = row.strip_prefix("Started “").and_then(|row| row.strip_suffix('”'));
+    assert!(quoted.is_some_and(|quoted| quoted.contains("Proved") && !quoted.contains(['“', '”'])), "{row}");
     let red = |run: &str| CheckResult {
         name: BOAST.to_owned(),
         run: run.to_owned(),

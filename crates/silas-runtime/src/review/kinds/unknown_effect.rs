@@ -84,7 +84,8 @@ impl Words {
                 .map(|(title, lines)| Detail { title: title.to_owned(), lines }),
         );
         let wanted = match steps.as_slice() {
-            [] => scrub::visible_line(&d.title, FACT_CHARS_MAX),
+            // Two quotation marks: the title may be a model's.
+            [] => hidden::quotation(&scrub::visible_line(&d.title, FACT_CHARS_MAX - 2)),
             [one] if one.chars().count() <= FACT_CHARS_MAX => one.clone(),
             more => format!("{}, listed below", crate::words::count(more.len(), "command")),
         };

@@ -133,7 +133,7 @@ impl Behind<'_, '_> {
             }
             AuditEvent::ToolRefused { execution, tool, code } => {
                 let tool = self.text(tool);
-                self.fact("Wanted", &format!("A model's call of {tool}"));
+                self.fact("Wanted", &format!("A model's call of {}", hidden::named(&tool)));
                 self.rule(not_called(code), code);
                 self.task_of(execution.as_ref())?;
             }
@@ -146,7 +146,8 @@ impl Behind<'_, '_> {
                 let results: Vec<CheckResult> = serde_json::from_str(&self.text(results)).unwrap_or_default();
                 for check in results.iter().take(CHECKS_MAX) {
                     let label = if check.passed { "Green" } else { "Red" };
-                    let command = hidden::name(&check.shown());
+                    // It may be a model's, and whatever follows it is Silas's.
+                    let command = in_code(&hidden::name(&check.shown()), COMMAND_CHARS_MAX);
                     self.fact(label, &format!("{command}, in {}. {}", took(check.took_ms), check.reason));
                 }
                 if results.len() > CHECKS_MAX {

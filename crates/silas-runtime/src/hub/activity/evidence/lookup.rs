@@ -2,6 +2,7 @@
 //! what is not there any more.
 
 use super::*;
+use silas_core::hidden;
 
 impl Behind<'_, '_> {
     pub(super) fn refused(&mut self, wanted: &str, rule: &str) {
@@ -104,9 +105,11 @@ impl Behind<'_, '_> {
 
     pub(super) fn item(&mut self, id: &WorkItemId) -> Result<(), Error> {
         let item = work_items::get(self.tx, id)?;
-        let title = item
-            .map_or_else(|| "Work that is not kept any more".to_owned(), |kept| kept.item.definition().title.clone());
-        self.fact("Wanted", &format!("To run: {title}"));
+        let title = item.map_or_else(
+            || "work that is not kept any more".to_owned(),
+            |kept| hidden::quotation(&kept.item.definition().title),
+        );
+        self.fact("Wanted", &format!("To run {title}"));
         Ok(())
     }
 
@@ -118,7 +121,7 @@ impl Behind<'_, '_> {
         let kept = executions::get(self.tx, id)?.and_then(|execution| execution.result);
         // What an earlier version kept in another form is told by its entries alone.
         let Some(record) = kept.and_then(|kept| serde_json::from_value::<WorkRecord>(kept).ok()) else { return Ok(()) };
-        self.fact("Work", &record.view.title);
+        self.fact("Work", &hidden::quotation(&record.view.title));
         if record.view.has_proof {
             self.proof = Some(id.clone());
         }
