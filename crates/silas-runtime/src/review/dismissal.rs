@@ -6,6 +6,7 @@ use crate::post::TURN;
 use crate::review::Review;
 use silas_core::CardId;
 use silas_core::card::CardState;
+use silas_core::event::AuditEvent;
 use silas_store::queue::{self, Name};
 use silas_store::{Commit, cards};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ impl Review {
             }
             card.state = CardState::Closed;
             cards::update(tx, &card)?;
+            tx.record(&AuditEvent::CardPutAway { card: id.clone() })?;
             // Every card was kept with a subject; one without waits for nothing.
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
             let put_away = rules.put_away(&review, tx, &subject)?;
