@@ -36,6 +36,8 @@ pub(crate) struct Went {
     pub(crate) before: CheckResult,
     pub(crate) after: CheckResult,
     pub(crate) applied: Result<u32, Error>,
+    /// How many files the work changed that would land.
+    pub(crate) n_changed: usize,
     pub(crate) flags: Vec<String>,
     pub(crate) unseen: Vec<String>,
 }
@@ -77,7 +79,8 @@ impl Attempt<'_> {
         let changes = workshop.changes()?;
         let flags = changes.flags.iter().map(|flag| format!("{} {}", flag.path, flag.what)).collect();
         let applied = workshop.apply().map(|applied| applied.files);
-        Ok(Went { before: before[0].clone(), after: after[0].clone(), applied, flags, unseen: changes.unseen })
+        let (n_changed, unseen) = (changes.changeset.changes.len(), changes.unseen);
+        Ok(Went { before: before[0].clone(), after: after[0].clone(), applied, n_changed, flags, unseen })
     }
 
     /// It is red before, and the cheat does not turn it.
@@ -133,10 +136,11 @@ impl Went {
         self
     }
 
-    /// Red or green, it is no proof.
+    /// Red or green, it is no proof; and the cheat was one: a step that changes nothing proves nothing either.
     #[track_caller]
     pub(crate) fn no_proof(self) -> Went {
         assert!(!self.before.passed, "{:?}", self.before);
+        assert!(self.n_changed > 0, "nothing was changed, so nothing was tried");
         assert_eq!(self.applied, Err(Error::NotVerified), "{:?}", self.after);
         self
     }

@@ -2,7 +2,7 @@
 //! the one that was written.
 
 use crate::records::put;
-use crate::world::{is_soak, open, place, seed};
+use crate::world::{announced_seed, is_soak, open, place, seed};
 use power_loss::Chance;
 use silas_store::{Error, ReadTx, Store, ledger};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ fn a_changed_byte_never_changes_what_the_ledger_says() {
     let good = fs::read(&file).unwrap();
     let rows: Vec<usize> = (0..good.len() - ROW_BYTES).filter(|at| good[*at..].starts_with(NAME)).collect();
     assert!(rows.len() as u64 >= ENTRIES);
-    let mut chance = Chance::new(seed());
+    let mut chance = Chance::new(announced_seed());
     let mut answers: BTreeMap<String, usize> = BTreeMap::new();
     for n in 0..if is_soak() { FLIPS_IN_SOAK } else { FLIPS } {
         let mut bad = good.clone();
@@ -100,7 +100,7 @@ fn a_file_that_is_cut_short_is_refused_or_shorter_and_whole() {
     drop(store);
     let truth = vouched_for(&dir).unwrap();
     let good = fs::read(dir.join("agent.sqlite")).unwrap();
-    let mut chance = Chance::new(seed());
+    let mut chance = Chance::new(announced_seed());
     for n in 0..40 {
         let copy = place.path().join(format!("copy-{n}"));
         fs::create_dir(&copy).unwrap();

@@ -4,7 +4,7 @@
 use crate::child;
 use crate::records::{NOT_OPENED, Records};
 use crate::workload::{Promise, Workload, promise_in};
-use crate::world::{place, seed};
+use crate::world::{announced_seed, place};
 use power_loss::{Fault, Log, On, Recording, Syncing};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -19,14 +19,14 @@ const WAL: [u8; 2] = [2, 2];
 
 #[test]
 fn a_failed_sync_ends_the_process_and_nothing_unsynced_was_acknowledged() {
-    let mut n_aborted = 0;
+    let (seed, mut n_aborted) = (announced_seed(), 0);
     for from in FAILING {
         let place = place();
         let (dir, path) = (place.path().join("dir"), place.path().join("log"));
         fs::create_dir(&dir).unwrap();
         let fault = Fault { on: On::Sync, from, until: from + 1, errno: EIO };
         let recording = Recording::start(&dir, &path, Syncing::Claimed).unwrap().with_fault(fault);
-        let mut command = child::command(Records.name(), &dir, &recording.marks(), seed());
+        let mut command = child::command(Records.name(), &dir, &recording.marks(), seed);
         recording.watch(&mut command);
         let output = command.output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
@@ -49,7 +49,7 @@ fn a_failed_sync_ends_the_process_and_nothing_unsynced_was_acknowledged() {
         }
         for image_seed in 0..IMAGES {
             let image = place.path().join(format!("image-{image_seed}"));
-            let crash = log.crash_at_end(seed() + image_seed, &image).unwrap();
+            let crash = log.crash_at_end(seed + image_seed, &image).unwrap();
             let promises: Vec<Promise> = crash.marks.iter().map(|mark| promise_in(mark)).collect();
             let survey = Records.check(&image, &promises);
             survey.map(|_| ()).unwrap_or_else(|why| panic!("sync {from}, image {}: {why}", crash.seed));

@@ -4,7 +4,7 @@ use crate::child::{self, ARGUMENTS};
 use crate::records::put;
 use crate::survey;
 use crate::workload::{Marks, Promise, Strength, promise_in};
-use crate::world::{open, place, seed};
+use crate::world::{announced_seed, open, place};
 use power_loss::{Fault, Log, On, Recording, Syncing};
 use silas_store::{Commit, Error, Store, ledger, settings};
 use std::fs;
@@ -49,13 +49,14 @@ pub(crate) fn write_through(dir: &Path, seed: u64, marks: &Marks) {
 
 #[test]
 fn when_there_is_room_again_work_goes_on_by_itself() {
+    let seed = announced_seed();
     for from in [3, 40, 300, 700, 1500] {
         let place = place();
         let (dir, path) = (place.path().join("dir"), place.path().join("log"));
         fs::create_dir(&dir).unwrap();
         let fault = Fault { on: On::Write, from, until: from + 60, errno: ENOSPC };
         let recording = Recording::start(&dir, &path, Syncing::Claimed).unwrap().with_fault(fault);
-        let mut command = child::command("write through a full disk", &dir, &recording.marks(), seed());
+        let mut command = child::command("write through a full disk", &dir, &recording.marks(), seed);
         recording.watch(&mut command);
         let output = command.output().unwrap();
         assert!(output.status.success(), "from {from}: {}", String::from_utf8_lossy(&output.stderr));
@@ -63,7 +64,7 @@ fn when_there_is_room_again_work_goes_on_by_itself() {
         log.compare(&dir).unwrap();
         for image_seed in 0..8 {
             let image = place.path().join(format!("image-{image_seed}"));
-            let crash = log.crash(seed() + image_seed, &image).unwrap();
+            let crash = log.crash(seed + image_seed, &image).unwrap();
             let promises: Vec<Promise> = crash.marks.iter().map(|mark| promise_in(mark)).collect();
             let survey = survey::check(&image, &promises);
             survey.map(|_| ()).unwrap_or_else(|why| panic!("from {from}, image {}: {why}", crash.seed));

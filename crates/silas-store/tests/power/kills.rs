@@ -4,7 +4,7 @@
 
 use crate::child;
 use crate::workload::{self, Promise, Strength, promise_in};
-use crate::world::{is_soak, place, seed};
+use crate::world::{announced_seed, is_soak, place, seed};
 use power_loss::Chance;
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     for workload in workload::ALL {
         let place = place();
         let (dir, marks) = (place.path().join("dir"), place.path().join("marks"));
-        let mut chance = Chance::new(seed());
+        let mut chance = Chance::new(announced_seed());
         let mut on_disk = Vec::new();
         let mut n_killed = 0;
         for life in 0..lives {

@@ -23,6 +23,13 @@ pub(crate) fn seed() -> u64 {
     }
 }
 
+/// The same, said where nothing else says it.
+pub(crate) fn announced_seed() -> u64 {
+    let seed = seed();
+    println!("seed {seed}; repeat with SILAS_SEED={seed}");
+    seed
+}
+
 pub(crate) fn is_soak() -> bool {
     std::env::var_os("SILAS_SOAK").is_some()
 }

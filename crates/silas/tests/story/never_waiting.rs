@@ -4,7 +4,7 @@
 use crate::harness::{FIX, Line, Silas};
 use crate::scripted::{direct, next_reply, to_planner, with_a_model};
 use rusqlite::Connection;
-use scripted_model::{Act, Part};
+use scripted_model::{Act, Part, Server};
 use serde_json::{Value, json};
 use silas_core::card::CardKind;
 use silas_core::token::Verdict;
@@ -160,7 +160,7 @@ fn wait_until_leaving(line: &mut Line) {
 
 #[test]
 fn what_runs_may_finish_when_silas_is_stopped() {
-    let mut silas = Silas::start_with(&[(GRACE, "600"), ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "100000")]);
+    let mut silas = Silas::start_with(&[(GRACE, "600"), OFTEN]);
     let (mut line, mut outside) = with_work_under_way(&silas);
     terminate(silas.pid());
     wait_until_leaving(&mut line);
@@ -207,5 +207,59 @@ fn a_second_signal_ends_it_at_once() {
     silas.await_death();
     assert_eq!(silas.tree(), original);
     silas.up(&[]);
+    silas.assert_ledger_holds();
+}
+
+const OFTEN: (&str, &str) = ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "100000");
+
+/// A model that was asked and does this, up to when Silas was told to end and takes in nothing new.
+fn leaving_while_a_model_is_asked(act: Act, grace: &'static str) -> (Server, Silas, Line) {
+    let (server, silas) = with_a_model(&[(GRACE, grace), OFTEN]);
+    let mut line = silas.line();
+    line.ask("when is high water");
+    server.now_says([act]);
+    line.approve(CardKind::Model).unwrap();
+    server.await_asked(1);
+    terminate(silas.pid());
+    wait_until_leaving(&mut line);
+    (server, silas, line)
+}
+
+fn n_answers(silas: &Silas) -> usize {
+    let entries = silas.line().snapshot["entries"].clone();
+    entries.as_array().unwrap().iter().filter(|entry| entry["text"] == "High water is at noon.").count()
+}
+
+/// What it says until then is delivered to whoever is still there, and kept for whoever comes later.
+#[test]
+fn a_model_may_finish_its_answer_when_silas_is_stopped() {
+    let answer = direct("High water is at noon.");
+    let (begin, end) = answer.split_at(answer.len() / 2);
+    let act = Act::Pauses(begin.to_owned(), end.to_owned());
+    let (server, mut silas, mut line) = leaving_while_a_model_is_asked(act, "600");
+    assert!(!silas.has_died());
+    server.open_gate();
+    while next_reply(&mut line) != "High water is at noon." {}
+    silas.await_death();
+    silas.up(&[]);
+    assert_eq!(n_answers(&silas), 1);
+    assert_eq!(server.asked().len(), 1, "it is not asked again");
+    silas.assert_ledger_holds();
+}
+
+/// The question is not lost: it is asked again by whoever starts next.
+#[test]
+fn a_second_signal_waits_for_no_model() {
+    let (server, mut silas, _line) = leaving_while_a_model_is_asked(Act::Silence, "3600");
+    assert!(!silas.has_died());
+    terminate(silas.pid());
+    silas.await_death();
+    server.now_says([Act::Says(direct("High water is at noon."))]);
+    silas.up(&[]);
+    let mut line = silas.line();
+    if n_answers(&silas) == 0 {
+        while next_reply(&mut line) != "High water is at noon." {}
+    }
+    assert_eq!((n_answers(&silas), server.asked().len()), (1, 2));
     silas.assert_ledger_holds();
 }
