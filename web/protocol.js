@@ -92,7 +92,7 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], answering: DraftView | null, waiting_for: AskedModelView[], activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, stopped: StopView | null, n_durable_commits: number, leaving: boolean, trouble: TroubleView | null }} Snapshot
+ * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], answering: DraftView | null, waiting_for: AskedModelView[], looking: LookView[], activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, stopped: StopView | null, n_durable_commits: number, leaving: boolean, trouble: TroubleView | null }} Snapshot
  * @typedef {{ code: string, message: string, todo: string }} TroubleView
  * @typedef {{ at: string, n_works: number, n_grants: number, models?: string[] }} StopView
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
@@ -101,8 +101,10 @@
  * @typedef {{ type: 'answered', answered: AnsweredView }} AnsweredUpdate
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
  * @typedef {{ type: 'waiting_for', waiting_for: AskedModelView[] }} WaitingForUpdate
+ * @typedef {{ type: 'looking', looking: LookView[] }} LookingUpdate
  * @typedef {{ model: string, role: string, for_work: boolean, since: string }} AskedModelView
- * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate | WaitingForUpdate} Update
+ * @typedef {{ message: string, text: string, at: string }} LookView
+ * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate | WaitingForUpdate | LookingUpdate} Update
  * @typedef {{ card: string, verdict: Verdict, device: string, at: string }} AnsweredView
  * @typedef {{ reply: string, text: string, is_second: boolean }} DraftView
  * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView

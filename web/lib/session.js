@@ -79,6 +79,7 @@ async function receive(message, reply) {
     case 'answered': return answeredElsewhere(message.answered);
     case 'draft': return set({ answering: message.draft });
     case 'waiting_for': return set({ waiting_for: message.waiting_for });
+    case 'looking': return set({ looking: message.looking });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
       set({ older: pages.pushedOut(message.activity), activity: message.activity, grants: message.grants, n_more_grants: message.n_more_grants, devices: message.devices, no_model: message.no_model });

@@ -20,6 +20,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {import('../protocol.js').Entry[]} entries
  * @property {import('../protocol.js').DraftView | null} answering What a model has said so far; its entry takes its place.
  * @property {import('../protocol.js').AskedModelView[]} waiting_for The models that were asked and have not answered, longest first.
+ * @property {import('../protocol.js').LookView[]} looking What was looked at for answers that are being made.
  * @property {import('../protocol.js').SinceView | null} since What came while this device was away.
  * @property {Card[]} cards
  * @property {number} n_more_cards How many wait beyond these.
@@ -69,6 +70,7 @@ const EMPTY = {
   entries: [],
   answering: null,
   waiting_for: [],
+  looking: [],
   since: null,
   cards: [],
   n_more_cards: 0,

@@ -26,10 +26,10 @@ const PROXY_OUTPUT_MAX: u32 = 1_500;
 const PLANNER_OUTPUT_MAX: u32 = 4_000;
 /// A file of some length, written in one call.
 const EXECUTOR_OUTPUT_MAX: u32 = 4_000;
-/// How often a planner is asked for one plan: what it wants found out, and what it makes of it.
-const PLANNER_CALLS_MAX: u32 = 8;
+/// How often a planner is asked for one plan: what it reads and wants found out, and what it makes of it.
+const PLANNER_CALLS_MAX: u32 = 16;
 /// How often a proxy is asked about one message: somebody waits for the answer.
-const PROXY_CALLS_MAX: u32 = 5;
+const PROXY_CALLS_MAX: u32 = 12;
 const CHECK_OUTPUT_MAX: u32 = 200;
 
 pub struct Minds {

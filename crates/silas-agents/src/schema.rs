@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// What providers do not know, or what only costs tokens.
-const LEFT_OUT: [&str; 5] = ["$schema", "title", "format", "default", "minimum"];
+/// What providers do not know, or what only costs tokens: what a field is for, the prompt says.
+const LEFT_OUT: [&str; 6] = ["$schema", "title", "description", "format", "default", "minimum"];
 
 pub(crate) fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);

@@ -100,6 +100,7 @@ pub fn allowlist(role: Role) -> &'static [&'static str] {
         Role::Proxy => &[
             "date",
             "understood[]",
+            "directories[]",
             "history[].who",
             "history[].text",
             "wish",
@@ -119,6 +120,7 @@ pub fn allowlist(role: Role) -> &'static [&'static str] {
             "may_ask",
             "reason",
             "continuation_of",
+            "can_read",
             "has_executor",
             "has_search",
             "results[].tool",

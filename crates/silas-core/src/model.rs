@@ -11,7 +11,7 @@ mod price;
 pub use price::{Price, list_price};
 
 /// Raised whenever more, or something else, is sent to a model. A consent to an older version counts no more.
-pub const POLICY_VERSION: u32 = 2;
+pub const POLICY_VERSION: u32 = 3;
 
 const MODEL_CHARS_MAX: usize = 120;
 const URL_CHARS_MAX: usize = 200;

@@ -7,6 +7,7 @@ mod gauges;
 mod grants;
 mod in_order;
 mod listeners;
+mod looks;
 mod measures;
 mod period;
 pub(crate) mod stops;
@@ -34,6 +35,7 @@ use crate::{Trouble, Words};
 use asked_models::AskedModels;
 use gauges::{Changes, Counted};
 use in_order::InOrder;
+use looks::Looks;
 use silas_agents::Minds;
 use silas_core::checkpoint::Head;
 use silas_core::event::Text;
@@ -65,6 +67,8 @@ pub struct Hub {
     drafts: Mutex<Vec<DraftView>>,
     /// The models that are waited for.
     pub(crate) asked_models: AskedModels,
+    /// What is looked at for answers that are being made.
+    pub(crate) looks: Looks,
     /// What [`gauges`] has counted of the ledger so far.
     counted: Mutex<Counted>,
     /// Changes that were kept since the start.
@@ -114,6 +118,7 @@ impl Hub {
             house,
             running,
             asked_models: AskedModels::new(updates.clone()),
+            looks: Looks::new(updates.clone()),
             updates,
             cards_moved: watch::Sender::new(0),
             publishing_cards: InOrder::default(),
@@ -176,6 +181,7 @@ impl Hub {
             // Looked at after the entries: a draft goes before its entry comes.
             answering: lock(&self.drafts).last().cloned(),
             waiting_for: self.asked_models.list(),
+            looking: self.looks.list(),
             activity,
             grants: grants.grants,
             n_more_grants: grants.n_more_grants,

@@ -20,14 +20,16 @@ use silas_core::card::{Card, CardKind, CardState, Face};
 use silas_core::event::AuditEvent;
 use silas_core::model::{BudgetGrant, KeySource, Listener, ModelGrant, ModelName, Period, Role};
 use silas_core::secret::Secret;
-use silas_store::{Commit, cards};
+use silas_store::{Commit, cards, executions};
 use spending::{Purse, Refused};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub(crate) mod call_log;
+pub(crate) mod earlier_work;
 pub(crate) mod exits;
+pub(crate) mod eyes;
 pub(crate) mod file_tools;
 mod listener;
 mod probe;
@@ -102,6 +104,17 @@ impl Minds {
     /// The same for exactly this model, whoever serves now: what was approved is what works.
     pub(crate) fn assigned_exactly(&self, grants: &[ModelGrant], role: Role, model: &ModelName) -> Option<Assigned> {
         assigned_exactly(&self.house.options.models, grants, role, model)
+    }
+
+    /// The directories that models may look into, with the decisions that allowed them.
+    pub(crate) async fn roots(&self) -> Result<eyes::Roots, Trouble> {
+        let engine = self.house.engine.clone();
+        Ok(self.house.store.read(move |tx| Ok(engine.roots(tx)?)).await?)
+    }
+
+    /// Whether there is work of which something could be told.
+    pub(crate) async fn has_worked(&self) -> Result<bool, Trouble> {
+        Ok(self.house.store.read(executions::is_any).await?)
     }
 
     pub(crate) async fn model_grants(&self) -> Result<Vec<ModelGrant>, Trouble> {

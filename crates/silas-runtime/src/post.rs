@@ -10,7 +10,7 @@ use silas_agents::AgentResponse;
 use silas_core::message::Message;
 use silas_core::model::ModelName;
 use silas_core::reflex::{self, Decision};
-use silas_core::{ExecutionId, MessageId, Random, Scope, Taint, Timestamp};
+use silas_core::{ExecutionId, MessageId, Random, Scope, Taint, Timestamp, WorkItemId};
 use silas_store::queue::{self, Entered, Kind, Lease, Leased, Name, NewMessage};
 use silas_store::{Error, Tx, executions, work_items};
 use std::time::Duration;
@@ -41,6 +41,9 @@ pub(crate) struct PlanAnswer {
     /// The worst of what it had read.
     pub(crate) taint: Taint,
     pub(crate) by: ModelName,
+    /// The earlier work that it was told of. Answers of earlier versions do not say.
+    #[serde(default)]
+    pub(crate) shown: Vec<WorkItemId>,
 }
 
 /// The body of a `plan_result`.

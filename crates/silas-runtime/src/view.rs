@@ -15,7 +15,9 @@ pub use activity::{
 };
 pub use models::{ModelView, ModelsView, Spent};
 pub use published::Published;
-pub use stream::{AskedModelView, DeadLetterView, DeliveryView, DraftView, Entry, Sender, SessionView, SinceView};
+pub use stream::{
+    AskedModelView, DeadLetterView, DeliveryView, DraftView, Entry, LookView, Sender, SessionView, SinceView,
+};
 pub use trust::{DeviceView, GrantView, GrantsPage, Uses};
 pub use work::{
     PatchView, ProofStep, ProofView, RanView, StepState, StepView, StopView, UndoView, WorkItemView, WorkListPage,
@@ -49,6 +51,8 @@ pub struct Snapshot {
     pub answering: Option<DraftView>,
     /// The models that were asked and have not answered yet, longest first.
     pub waiting_for: Vec<AskedModelView>,
+    /// What was looked at for answers that are being made, oldest first.
+    pub looking: Vec<LookView>,
     pub activity: ActivityView,
     /// Not more than a page of them.
     pub grants: Vec<GrantView>,
@@ -112,6 +116,10 @@ pub enum Update {
     /// All models that are waited for now.
     WaitingFor {
         waiting_for: Vec<AskedModelView>,
+    },
+    /// All that was looked at for answers that are being made.
+    Looking {
+        looking: Vec<LookView>,
     },
 }
 

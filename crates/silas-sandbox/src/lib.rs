@@ -106,7 +106,7 @@ pub use fixed::{FixedBy, FixedFile};
 pub use ground::{CellLimits, Copies, Seal, Sealed};
 pub use hand::Hand;
 pub use launcher::Launcher;
-pub use look::{Look, Looked};
+pub use look::{History, Look, Looked};
 pub use plug::{end_when_nobody_reads, pull_the_plug};
 pub use protocol::{
     Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, KeptText, LaidOut, LeftOut,

@@ -1,7 +1,9 @@
 //! Reading within the directories that the owner allowed: the one thing that may be asked for without an approval of its
-//! own. It can express nothing but a look at a file or at names, below a directory whose decision is shown and still holds.
+//! own. It can express nothing but a look at files, at names, or at what git remembers, below a directory whose decision is
+//! shown and still holds.
 //!
 //! Links are not followed, not even inside: what lies elsewhere was not allowed, and what lies inside has another name.
+//! Paths below the directory are spelled as they are listed: what cannot be shown as it is, a line break for one, is `\xNN`.
 
 use crate::dir::{Dir, Kind};
 use crate::error::Doing;
@@ -13,16 +15,28 @@ use silas_core::evidence::{Allowance, Refusal};
 use silas_core::relpath::{self, RelPath};
 use silas_core::roots::{Access, Place, contains};
 use silas_core::work::Directory;
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
+
+mod history;
+mod search;
+
+pub use history::History;
 
 /// What somebody wants to see.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Look {
     /// Lines of a text, counted from 1.
     File { from_line: u64, lines: u64 },
     /// Names below a directory.
     Names { depth: u32 },
+    /// Files below a directory whose names match, as `*.rs` or `src/**/test_*`. What git ignores is passed over.
+    Matching { names: String },
+    /// Lines that a regular expression finds, in a file or in all files below a directory, or in those whose names match.
+    /// What git ignores is passed over.
+    Lines { of: String, names: Option<String> },
+    /// What git tells of a file or a directory.
+    History(History),
     /// Whether work could be done in a directory; if so, which files in it no work can change, as far as they could be looked
     /// for.
     Fit,
@@ -36,16 +50,18 @@ pub struct Looked {
     pub fixed: Vec<FixedFile>,
     /// Whether there is more.
     pub is_cut: bool,
+    /// What was not looked at, in a sentence.
+    pub passed_over: Option<String>,
 }
 
 impl Looked {
     fn text(text: String, is_cut: bool) -> Self {
-        Looked { text, fixed: Vec::new(), is_cut }
+        Looked { text, fixed: Vec::new(), is_cut, passed_over: None }
     }
 }
 
 /// Of a file, as much as is gone through to find the lines.
-const SCANNED_BYTES_MAX: u64 = 8 << 20;
+const SCANNED_BYTES_MAX: u64 = 256 << 20;
 /// Of what is found, as much as is given back.
 const TEXT_BYTES_MAX: usize = 48 << 10;
 const NAMES_MAX: usize = 500;
@@ -60,49 +76,67 @@ pub(crate) fn look(ground: &Ground, allowance: &Allowance, path: &str, look: Loo
     let below = path[grant.place.path.len()..].trim_matches('/').to_owned();
     let root = Granted::pinned(&Directory::pinned(grant.place, Access::Read), &ground.data_dir)?;
     let doing = || format!("Reading {path}");
+    let odd = || Error::Place { path: path.to_owned(), problem: "it is not the name of a file".to_owned() };
+    // The directory itself has no path below it.
+    let below = match below.as_str() {
+        "" | "." => None,
+        below => Some(RelPath::try_from(below.to_owned()).map_err(|_| odd())?),
+    };
+    let bytes = below.as_ref().map_or(b"".as_slice(), RelPath::as_bytes);
     match look {
         Look::File { from_line, lines } => {
-            let odd = |_| Error::Place { path: path.to_owned(), problem: "it is not the name of a file".to_owned() };
-            let below = RelPath::from_bytes(below.as_bytes()).map_err(odd)?;
-            let (parent, name) = root.dir.parent_of(&below).doing(doing)?;
+            let below = below.as_ref().ok_or_else(odd)?;
+            let (parent, name) = root.dir.parent_of(below).doing(doing)?;
             let file = parent.read(name).doing(doing)?;
-            let mut bytes = Vec::new();
-            file.take(SCANNED_BYTES_MAX + 1).read_to_end(&mut bytes).doing(doing)?;
             let not_text = || Error::Place { path: path.to_owned(), problem: "it is not UTF-8 text".to_owned() };
-            lines_of(&bytes, from_line, lines).ok_or_else(not_text)
+            let scanned = BufReader::with_capacity(1 << 16, file).take(SCANNED_BYTES_MAX);
+            lines_of(scanned, from_line, lines).doing(doing)?.ok_or_else(not_text)
         }
         Look::Fit => {
-            let dir = root.dir.below(below.as_bytes()).doing(doing)?;
+            let dir = root.dir.below(bytes).doing(doing)?;
             let stat = dir.own_stat().doing(doing)?;
             let place = Place { path: path.to_owned(), device: stat.device.to_string(), inode: stat.inode.to_string() };
             let mut fixed = fitting::fits(ground, Granted { place, dir })?;
             let is_cut = fixed.len() > NAMES_MAX;
             fixed.truncate(NAMES_MAX);
-            Ok(Looked { text: String::new(), fixed, is_cut })
+            Ok(Looked { fixed, ..Looked::text(String::new(), is_cut) })
         }
         Look::Names { depth } => {
-            let dir = root.dir.below(below.as_bytes()).doing(doing)?;
+            let dir = root.dir.below(bytes).doing(doing)?;
             let mut names = Vec::new();
             list(&dir, "", depth.clamp(1, DEPTH_MAX), &mut names).doing(doing)?;
             let is_cut = names.len() > NAMES_MAX;
             names.truncate(NAMES_MAX);
             Ok(Looked::text(names.join("\n"), is_cut))
         }
+        Look::Matching { names } => search::names(&root, below.as_ref(), &names),
+        Look::Lines { of, names } => search::lines(&root, below.as_ref(), &of, names.as_deref()),
+        Look::History(history) => history::tell(ground, &root, below.as_ref(), &history),
     }
 }
 
 /// The lines exactly as they are; `None` if they are not UTF-8. A cut falls between two characters.
-fn lines_of(bytes: &[u8], from_line: u64, lines: u64) -> Option<Looked> {
-    let skipped = usize::try_from(from_line.saturating_sub(1)).unwrap_or(usize::MAX);
-    let wanted = usize::try_from(lines).unwrap_or(usize::MAX);
-    let mut all = bytes.split_inclusive(|byte| *byte == b'\n').skip(skipped);
-    let mut found: Vec<u8> = all.by_ref().take(wanted).flatten().copied().take(TEXT_BYTES_MAX).collect();
-    let is_cut = found.len() == TEXT_BYTES_MAX || all.next().is_some() || bytes.len() as u64 > SCANNED_BYTES_MAX;
+fn lines_of(mut text: impl BufRead, from_line: u64, lines: u64) -> io::Result<Option<Looked>> {
+    let mut n_skipped = 1;
+    while n_skipped < from_line && text.skip_until(b'\n')? > 0 {
+        n_skipped += 1;
+    }
+    let mut found = Vec::new();
+    let mut n_read = 0;
+    while n_read < lines && found.len() <= TEXT_BYTES_MAX {
+        let room = (TEXT_BYTES_MAX + 1 - found.len()) as u64;
+        if text.by_ref().take(room).read_until(b'\n', &mut found)? == 0 {
+            break;
+        }
+        n_read += 1;
+    }
+    let is_cut = found.len() > TEXT_BYTES_MAX || !text.fill_buf()?.is_empty();
+    found.truncate(TEXT_BYTES_MAX);
     match std::str::from_utf8(&found) {
         Err(e) if is_cut && e.error_len().is_none() => found.truncate(e.valid_up_to()),
         Ok(_) | Err(_) => {}
     }
-    String::from_utf8(found).ok().map(|text| Looked::text(text, is_cut))
+    Ok(String::from_utf8(found).ok().map(|text| Looked::text(text, is_cut)))
 }
 
 /// Kind, size and path, as a person would list them; one more than fit, so that it is known that there are more.
@@ -131,6 +165,10 @@ fn list(dir: &Dir, prefix: &str, depth: u32, names: &mut Vec<String>) -> std::io
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lines_of(bytes: &[u8], from: u64, n: u64) -> Option<Looked> {
+        super::lines_of(bytes, from, n).unwrap()
+    }
 
     #[test]
     fn lines_are_counted_from_one_and_cut() {

@@ -7,7 +7,7 @@ import { html } from '../../lib/html.js';
 import { go } from '../../lib/router.js';
 import { edit } from '../../lib/saying.js';
 import { needingReview } from '../../lib/store.js';
-import { Said } from '../../lib/text.js';
+import { Said, Words } from '../../lib/text.js';
 import { clock } from '../../lib/time.js';
 import { Loading } from '../../cards/loading.js';
 import { Composer } from './composer.js';
@@ -31,10 +31,10 @@ const READ_BY_KEYS = { role: 'region', 'aria-label': 'What was said and done', t
 
 /** @param {{ state: State }} props */
 export function Stream({ state }) {
-  const { entries, work, outbox, answering } = state;
+  const { entries, work, outbox, answering, looking } = state;
   const scroller = useRef(/** @type {HTMLElement | null} */ (null));
   const isEmpty = entries.length + work.length + outbox.length === 0;
-  useFollow(scroller, isEmpty ? 0 : entries.length + work.length + outbox.length + (answering?.text.length ?? 0));
+  useFollow(scroller, isEmpty ? 0 : entries.length + work.length + outbox.length + looking.length + (answering?.text.length ?? 0));
 
   // The last thing said was that a model is missing, and it still is.
   const needsModel = state.no_model !== null && outbox.length === 0 && entries.at(-1)?.text === state.no_model;
@@ -61,6 +61,7 @@ export function Stream({ state }) {
           ${offered && html`<div class="turn-box" key="fill"><button type="button" class="link-button" onClick=${() => fill(offered)}>Fill it in</button></div>`}
           ${whole.length > 0 && html`<ul class="turn-box completions" key="completions" aria-label="Say it like this">${whole.map((sentence) => html`<li key=${sentence}><button type="button" class="change-chip" onClick=${() => fill(sentence)}>${sentence}</button></li>`)}</ul>`}
           ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}
+          ${looking.length > 0 && html`<div class="turn-box" key="looking"><${Looking} steps=${looking} /></div>`}
           ${answering && html`<div class="turn-box" key=${answering.reply}><${Answering} draft=${answering} /></div>`}`}
       </div>
     </div>
@@ -74,6 +75,12 @@ function Turn({ sender, quoted = false, text, note, isGrowing = false }) {
     <p class="turn-label">${sender === 'owner' ? 'You' : sender === 'somebody' ? 'Somebody · not signed by a device of yours' : quoted ? 'Silas · in the model’s words' : 'Silas'} · ${note}</p>
     <p class="turn-text" dir="auto"><${Said} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
   </div>`;
+}
+
+/** What is looked at for the answer, step by step; the answer takes its place. @param {{ steps: import('../../protocol.js').LookView[] }} props */
+function Looking({ steps }) {
+  return html`<ul class="looking" aria-label="What is looked at">${steps.map((step, n) => html`<li key=${n}><${Words} text=${step.text} /></li>`)}</ul>
+    <button type="button" class="link-button" onClick=${interrupt}>Stop</button>`;
 }
 
 /** What a model has said so far. What could not be used is gone from here, and one line says why nothing is there. @param {{ draft: import('../../protocol.js').DraftView }} props */

@@ -60,7 +60,8 @@ fn the_planner_is_told_where_it_may_work() {
     let payload = |directories: &[&str]| {
         json!({
             "date": "2026-11-15", "directories": directories, "history": [], "wish": "mend it", "reason": "files",
-            "answered": [], "may_ask": true, "continuation_of": null, "has_executor": true, "has_search": true,
+            "answered": [], "may_ask": true, "continuation_of": null, "can_read": true, "has_executor": true,
+            "has_search": true,
         })
     };
     let prompt = Prompt::render(&projected(Role::Planner, payload(&["/home/me/p"]))).unwrap();
@@ -78,10 +79,11 @@ fn the_planner_is_told_what_was_answered_and_when_not_to_ask() {
     ]);
     let payload = json!({
         "date": "2026-11-15", "directories": [], "history": [], "wish": "mend it", "reason": "files", "answered": answered,
-        "may_ask": false, "continuation_of": null, "has_executor": true, "has_search": false,
+        "may_ask": false, "continuation_of": null, "can_read": false, "has_executor": true, "has_search": false,
     });
     let prompt = Prompt::render(&projected(Role::Planner, payload)).unwrap();
     assert!(prompt.system.contains("Do not ask: choose"), "{}", prompt.system);
+    assert!(prompt.system.contains("You cannot see files"), "{}", prompt.system);
     let told = "You: Which?\nThe owner chose: this\nYou: And then?\nThe owner wrote: that\n  too\n";
     assert!(prompt.user.contains(told), "{}", prompt.user);
 }

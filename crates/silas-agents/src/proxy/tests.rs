@@ -125,8 +125,7 @@ fn the_schema_follows_from_the_type() {
 
 fn empty_conversation() -> Prompt {
     let understood: Vec<&str> = UNDERSTOOD.to_vec();
-    let payload =
-        json!({ "date": "2026-11-15", "understood": understood, "history": [], "wish": "hello", "has_search": false });
+    let payload = json!({ "date": "2026-11-15", "understood": understood, "directories": [], "history": [], "wish": "hello", "has_search": false });
     Prompt::render(&projected(Role::Proxy, payload)).unwrap()
 }
 
@@ -141,7 +140,7 @@ fn the_prompt_is_small() {
 #[test]
 fn the_prompt_is_what_it_was() {
     let history = json!([{ "who": "owner", "text": "hi" }, { "who": "silas", "text": "{{ wish }} <b>" }]);
-    let payload = json!({ "date": "2026-11-15", "understood": ["tasks"], "history": history, "wish": "and {% now %}?", "has_search": false });
+    let payload = json!({ "date": "2026-11-15", "understood": ["tasks"], "directories": [], "history": history, "wish": "and {% now %}?", "has_search": false });
     let prompt = Prompt::render(&projected(Role::Proxy, payload)).unwrap();
     assert_eq!(prompt.system, include_str!("snapshot/proxy.system.txt").trim());
     // What people write is never a template.

@@ -1,4 +1,4 @@
-//! The tools that read files, as a model is told of them. Research and work have hands of their own for them.
+//! The tools that read files, as a model that works is told of them. Whoever only looks has `eyes.rs`.
 
 use serde_json::json;
 use silas_core::tool::{Spec, object};

@@ -9,13 +9,13 @@ use crate::assignment::Assigned;
 use crate::minds::Minds;
 use crate::minds::call_log::{self, Whose};
 use crate::minds::exits::judged;
+use crate::minds::eyes::{self, Roots};
 use serde_json::Value;
 use silas_agents::tools::{Done, Intent, Run, Verdict, Wait};
 use silas_agents::{Prompt, Reply, Script, Turn as Said};
-use silas_core::evidence::Allowance;
 use silas_core::exits::{Declared, Exits};
 use silas_core::model::Role;
-use silas_core::roots::{RootGrant, contains};
+use silas_core::roots::contains;
 use silas_core::seen::Seen;
 use silas_core::tool::Spec;
 use silas_core::{CallId, MessageId};
@@ -36,7 +36,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) assigned: &'a Assigned,
     pub(crate) payload: Value,
     /// The directories that it may look into.
-    pub(crate) roots: &'a [(RootGrant, Allowance)],
+    pub(crate) roots: &'a Roots,
     /// The owner's words, and nothing else: there is no plan that could name more.
     pub(crate) exits: &'a Exits,
     pub(crate) counts: CallCounts,
@@ -85,6 +85,9 @@ impl Run for Reading<'_> {
     }
 
     async fn intend(&self, intent: &Intent<'_>) -> Result<CallId, Trouble> {
+        if let Some(step) = eyes::step(intent.spec, intent.arguments, self.roots) {
+            self.minds.hub.looks.add(&self.message, step, self.minds.house.clock.now());
+        }
         Ok(self.minds.note_called(&self.whose(), intent).await?)
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Purse<'a> {
     message: Option<MessageId>,
     role: Role,
     model: String,
-    /// Tokens of this message so far, each call at its largest; of a piece of work, as they were.
+    /// Tokens so far, as they were; of a message, a call that is under way at its largest.
     tokens: AtomicU64,
     spent: AtomicU64,
     /// What a plan allows, if this pays for one; else what a message may use up.
@@ -264,10 +264,17 @@ impl Meter for Purse<'_> {
         let Held { call, tokens_max, asked } = held;
         drop(asked);
         self.spent.fetch_add(settled.microusd, Ordering::Relaxed);
-        if self.plan.is_some() {
-            let told = settled.input_tokens.saturating_add(settled.output_tokens);
-            let is_known = told > 0 || settled.microusd == 0;
-            self.tokens.fetch_add(if is_known { told } else { tokens_max }, Ordering::Relaxed);
+        let told = settled.input_tokens.saturating_add(settled.output_tokens);
+        let is_known = told > 0 || settled.microusd == 0;
+        match self.plan {
+            Some(_) => {
+                self.tokens.fetch_add(if is_known { told } else { tokens_max }, Ordering::Relaxed);
+            }
+            // Of a message it was counted at its largest until now.
+            None if is_known => {
+                self.tokens.fetch_sub(tokens_max.saturating_sub(told), Ordering::Relaxed);
+            }
+            None => {}
         }
         let kept = answered.and_then(|Answered { question, reply }| {
             Some((self.place_of(&question)?, serde_json::to_value(reply).ok()?))

@@ -29,7 +29,8 @@ impl Published {
         match (&self.update, &later.update) {
             (Update::Cards(_), Update::Cards(_))
             | (Update::Activity { .. }, Update::Activity { .. })
-            | (Update::WaitingFor { .. }, Update::WaitingFor { .. }) => true,
+            | (Update::WaitingFor { .. }, Update::WaitingFor { .. })
+            | (Update::Looking { .. }, Update::Looking { .. }) => true,
             (Update::Work { work }, Update::Work { work: later }) => work.execution == later.execution,
             (Update::Draft { draft }, Update::Draft { draft: later }) => draft.reply == later.reply,
             (
@@ -38,7 +39,8 @@ impl Published {
                 | Update::Work { .. }
                 | Update::Answered { .. }
                 | Update::Draft { .. }
-                | Update::WaitingFor { .. },
+                | Update::WaitingFor { .. }
+                | Update::Looking { .. },
                 _,
             ) => false,
         }

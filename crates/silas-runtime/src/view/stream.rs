@@ -28,6 +28,16 @@ pub struct AskedModelView {
     pub since: Timestamp,
 }
 
+/// One thing that was looked at for an answer that is being made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LookView {
+    /// The message that is being answered.
+    pub message: MessageId,
+    /// What is looked at, in a few words of Silas's; names in it are marked.
+    pub text: String,
+    pub at: Timestamp,
+}
+
 /// An entry of the Stream with its number in the channel outbox, by which it is acknowledged.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct DeliveryView {

@@ -118,6 +118,7 @@ impl Job {
             "may_ask": false,
             "reason": reason,
             "continuation_of": d.id.as_str(),
+            "can_read": false,
             "has_executor": has_executor,
             "has_search": has_search,
         });

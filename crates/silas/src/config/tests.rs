@@ -68,7 +68,7 @@ fn everything_has_its_default() {
                 local_only: false,
                 daily_cap_cents: 200,
                 monthly_cap_cents: 2000,
-                turn_budget_tokens: 100_000,
+                turn_budget_tokens: 300_000,
                 replans_max: 2,
                 effort: Thinking::Auto,
                 timeout_seconds: 90,

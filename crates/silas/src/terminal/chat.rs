@@ -137,6 +137,8 @@ struct Chat<'h> {
     told_steps: HashMap<String, usize>,
     /// What a model has said so far, by the id of the entry that will take its place.
     drafts: HashMap<String, String>,
+    /// What was looked at for answers that are being made, as far as it was shown.
+    told_looks: Vec<Value>,
     is_over: bool,
     /// Something stands where the prompt was. Otherwise it stays, and with it what is being typed.
     needs_prompt: Cell<bool>,
@@ -165,6 +167,7 @@ impl<'h> Chat<'h> {
             told_entries: HashMap::new(),
             told_steps: HashMap::new(),
             drafts: HashMap::new(),
+            told_looks: Vec::new(),
             is_over: false,
             needs_prompt: Cell::new(true),
         }

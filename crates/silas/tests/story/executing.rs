@@ -403,7 +403,7 @@ fn a_planner_has_something_found_out_before_it_plans() {
     let world = World::new(Dialect::OpenAi, &[ASKING]);
     let repo = world.silas.repo();
     let clock = repo.join("clock.py").display().to_string();
-    let list = call("list_files", json!({ "path": repo.display().to_string(), "depth": 1 }));
+    let list = call("list_files", json!({ "path": repo.display().to_string(), "depth": 1, "names": null }));
     std::os::unix::fs::symlink("/etc/hostname", repo.join("link")).unwrap();
     let mut line = world.planned("", Vec::new());
     line.card(CardKind::Plan).unwrap();
@@ -425,9 +425,10 @@ fn a_planner_has_something_found_out_before_it_plans() {
         let tools = asked[n]["tools"].as_array().into_iter().flatten();
         tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(offered(1), ["request_research", "validate_plan", "agent_response"]);
+    let eyes = ["read_file", "list_files", "search_files", "git_read"];
+    assert_eq!(offered(1), [&eyes[..], &["request_research", "validate_plan", "agent_response"]].concat());
     // Tools with effects do not exist there, and saying their names changes nothing.
-    assert_eq!(offered(2), ["read_file", "list_files", "finish"]);
+    assert_eq!(offered(2), [&eyes[..], &["finish"]].concat());
     let looked = asked[4]["messages"].to_string();
     assert!(
         looked.contains("def stamp") && looked.contains("clock.py") && looked.contains("⟦from outside"),

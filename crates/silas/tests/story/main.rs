@@ -64,6 +64,7 @@ mod proofs;
 mod proving;
 mod queue;
 mod reach;
+mod reading;
 mod reads;
 mod real_model;
 mod refusals;

@@ -368,7 +368,7 @@ fn a_minute_has_room_for_so_many_questions() {
 #[test]
 fn one_message_has_room_for_so_many_tokens() {
     let server = server(says(&["nonsense".to_owned()]));
-    let silas = configured(&server, &[("SILAS__MODELS__TURN_BUDGET_TOKENS", "6000")]);
+    let silas = configured(&server, &[("SILAS__MODELS__TURN_BUDGET_TOKENS", "4200")]);
     let (_, reply) = agreed(&silas, "one");
     assert!(reply.contains("used up what one message may"), "{reply}");
     assert_eq!(server.asked().len(), 1);

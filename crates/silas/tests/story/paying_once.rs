@@ -35,7 +35,7 @@ fn killed_after(n: usize) {
     let mut line = world.planned("", Vec::new());
     line.card(CardKind::Plan).unwrap();
     let (before, paid_before, spent_before) = (world.server.asked().len(), books(&world.silas).0, spent(&world.silas));
-    let list = call("list_files", json!({ "path": repo.display().to_string(), "depth": 1 }));
+    let list = call("list_files", json!({ "path": repo.display().to_string(), "depth": 1, "names": null }));
     let acts = [
         to_planner(),
         research("Where are time zones handled?"),

@@ -273,7 +273,7 @@ fn a_model_that_somebody_else_answers_for_is_not_offered_as_private() {
             (
                 Risk::Medium,
                 "Ask a model of another user here",
-                "What you say, files in plans",
+                "What you say, files it reads",
                 "Answered by a program of another user of this machine, ",
             ),
         );

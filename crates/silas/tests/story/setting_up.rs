@@ -233,7 +233,7 @@ const YOURS: (Risk, &str, &str, &str) = (
 const NOBODYS: (Risk, &str, &str, &str) = (
     Risk::Medium,
     "Ask whoever answers on this machine",
-    "What you say, files in plans",
+    "What you say, files it reads",
     "Nobody answers there now; whoever does later gets what is sent.",
 );
 

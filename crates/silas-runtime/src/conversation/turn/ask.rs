@@ -13,6 +13,7 @@ use crate::assignment::{Assigned, SILENT};
 use crate::conversation::Conversation;
 use crate::hub::Hub;
 use crate::minds::Silence;
+use crate::minds::earlier_work::Shown;
 use crate::minds::spending::{self, Purse, Refused};
 use crate::post::Wish;
 use crate::questions::Proposal;
@@ -76,6 +77,7 @@ impl Conversation {
             "understood": reflex::UNDERSTOOD,
             "history": conversation.entries,
             "wish": turn.message.text,
+            "directories": [],
             "has_search": false,
         });
         let (projected, asking) = match self.admit(turn, Role::Proxy, &assigned, &grants, payload).await? {
@@ -83,14 +85,15 @@ impl Conversation {
             Err(route) => return Ok(route.into()),
         };
         let purse = Purse::new(&self.minds, Some(turn.message.id.clone()), Role::Proxy, &assigned.model);
+        let _looking = self.hub.looks.begin(&turn.message.id);
         let mut interrupted = turn.interrupted.clone();
         let mut draft = Draft { hub: &self.hub, turn, text: String::new(), is_second: false };
-        let seen = Mutex::new(conversation.seen());
+        let (seen, shown) = (Mutex::new(conversation.seen()), Shown::default());
         let ended = {
             let mut hear = |said| draft.hear(said);
             let asked = Asked { turn, assigned: &assigned, asking: &asking, projected: &projected, purse: &purse };
             tokio::select! {
-                ended = self.proxys_answer(&asked, &seen, &mut hear) => Some(ended),
+                ended = self.proxys_answer(&asked, (&seen, &shown), &mut hear) => Some(ended),
                 _ = interrupted.changed() => None,
             }
         };
@@ -127,7 +130,12 @@ impl Conversation {
                     taint: conversation.taint,
                     interaction_register: decision.interaction_register,
                     interaction_mode: decision.interaction_mode,
-                    continuation_of: decision.continuation_of.clone(),
+                    // Work that it was not told of is none that it could mean.
+                    continuation_of: decision
+                        .continuation_of
+                        .as_deref()
+                        .and_then(|id| shown.known(id))
+                        .map(|id| id.to_string()),
                     answered: Vec::new(),
                     tokens_used: purse.used().0,
                 };

@@ -177,6 +177,7 @@ impl Conversation {
         history.taint = answered.join(history.taint);
         let purse = Purse::new(&self.minds, Some(turn.message.id.clone()), Role::Planner, &assigned.model);
         let purse = purse.having_used(handed.tokens_used);
+        let _looking = self.hub.looks.begin(&turn.message.id);
         let mut interrupted = turn.interrupted.clone();
         let planned = tokio::select! {
             planned = self.ask_planner((turn, handed), history, &assigned, &grants, &purse) => planned,

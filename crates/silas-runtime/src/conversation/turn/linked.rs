@@ -122,7 +122,10 @@ mod tests {
         let fixed = fixed.iter().map(|(path, by)| FixedFile { path: (*path).to_owned(), by: by.clone() }).collect();
         let place = Place { path: "/p".to_owned(), device: "1".to_owned(), inode: "2".to_owned() };
         let mut found = Found::default();
-        found.add(Directory::pinned(place, Access::Write), Some(Looked { text: String::new(), fixed, is_cut }));
+        found.add(
+            Directory::pinned(place, Access::Write),
+            Some(Looked { text: String::new(), fixed, is_cut, passed_over: None }),
+        );
         found
     }
 

@@ -61,6 +61,7 @@ impl Conversation {
             "may_ask": handed.may_be_asked_about(),
             "reason": reason,
             "continuation_of": earlier.as_ref().map(WorkItemId::as_str),
+            "can_read": false,
             "has_executor": self.minds.assigned(grants, Role::Executor).is_some(),
             "has_search": self.minds.search().is_some(),
         });
@@ -74,7 +75,17 @@ impl Conversation {
             self.minds.silences.heard(assigned);
         }
         let by = assigned.model.clone();
-        Ok(answer.map(|answer| PlanAnswer { taint: answer.taint(), response: answer.peek().clone(), by }))
+        // What it was handed with the wish it has seen as well.
+        let shown = |mut shown: Vec<WorkItemId>| {
+            shown.extend(earlier.clone());
+            shown
+        };
+        Ok(answer.map(|(answer, told_of)| PlanAnswer {
+            taint: answer.taint(),
+            response: answer.peek().clone(),
+            by,
+            shown: shown(told_of),
+        }))
     }
 
     /// What is made of the planner's answer: its question, its words, or its plan as it can be carried out here.
@@ -84,7 +95,7 @@ impl Conversation {
         handed: &Handed,
         planned: &PlanAnswer,
     ) -> Result<Route, Trouble> {
-        let PlanAnswer { response, taint, by } = planned;
+        let PlanAnswer { response, taint, by, shown } = planned;
         let asks = response.question.as_ref().filter(|_| handed.may_be_asked_about());
         if let Some(route) = asks.and_then(|asks| self.inquire(turn, handed, asks, *taint, by)) {
             return Ok(route);
@@ -93,7 +104,15 @@ impl Conversation {
             return Ok(Route::quote(Tainted::new(response.message.clone(), *taint)));
         };
         let grants = &self.minds.model_grants().await?;
-        let earlier = self.earlier_work(handed.continuation_of.as_deref()).await?;
+        let named = response.plan_action.as_ref().and_then(|action| action.continuation_of.as_deref());
+        if let Some(named) = named.filter(|named| !shown.iter().any(|id| id.as_str() == *named)) {
+            return Ok(Route::refuse(format!(
+                "The model's plan says that it goes on with `{}`, which is no work that it was told of, so it is not offered. \
+                 Say again what it should go on with.",
+                scrub::visible_line(named, 80)
+            )));
+        }
+        let earlier = self.earlier_work(named.or(handed.continuation_of.as_deref())).await?;
         let written = plan::parse(markdown.trim_start().as_bytes())
             .map_err(|bad| Trouble::new("E_WORK_PLAN", &format!("The plan cannot be read. {bad}."), "Say it again."))?;
         let written = match self.with_executor(written, grants)? {
@@ -114,7 +133,7 @@ impl Conversation {
         asked: &Asked<'_>,
         grants: &[ModelGrant],
         purse: &Purse<'_>,
-    ) -> Result<Result<Tainted<AgentResponse>, Route>, Trouble> {
+    ) -> Result<Result<(Tainted<AgentResponse>, Vec<WorkItemId>), Route>, Trouble> {
         let Asked { turn, said, assigned, asking, projected } = asked;
         let useless = |why: &str| {
             Route::refuse(format!(
@@ -122,20 +141,21 @@ impl Conversation {
                 scrub::visible_line(why, 160)
             ))
         };
-        let Some(desk) = Desk::open(&self.minds, &turn.message, said.clone(), grants).await? else {
+        let desk = Desk::open(&self.minds, &turn.message, said.clone(), grants).await?;
+        if !desk.is_of_use() {
             return Ok(match Minds::plan(asking, projected, purse).await {
-                Ok(Outcome::Usable(response)) => Ok(Tainted::new(response, said.taint)),
+                Ok(Outcome::Usable(response)) => Ok((Tainted::new(response, said.taint), Vec::new())),
                 Ok(Outcome::Unusable { why }) => Err(useless(&why)),
                 Err(stop) => Err(self.not_asked(Role::Planner, stop).await?),
             });
-        };
-        let run = desk.planning(assigned, projected.payload().clone());
+        }
+        let run = desk.planning(assigned, desk.told(projected.payload()));
         let tools = desk.tools();
         let names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let tools = chain(tools, Purpose::Research, names);
         Ok(match Minds::plan_with(asking, projected, &tools, &run, &desk.seen, purse).await {
             // Made of everything that it has read, and had read for it.
-            Ok(Ended::Answer(response)) => Ok(Tainted::new(response, desk.taint())),
+            Ok(Ended::Answer(response)) => Ok((Tainted::new(response, desk.taint()), desk.shown.list())),
             Ok(Ended::GaveUp(Why::Form(why) | Why::Mistakes(why))) => Err(useless(&why)),
             Ok(Ended::GaveUp(Why::Calls(n))) => Err(Route::refuse(format!(
                 "The planner was asked {n} times and came to no plan. Say it in smaller steps."

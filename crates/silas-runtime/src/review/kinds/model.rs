@@ -62,33 +62,21 @@ pub(crate) fn model(grant: &ModelGrant) -> Face {
     if has(Role::Proxy) {
         sent.push("The sentences that Silas understands by itself");
     }
-    if has(Role::Planner) {
-        sent.push("For plans: the names of the directories that you allowed, and what was found out there for a plan");
-    }
+    // Whoever answers reads, too.
+    sent.push("Names and contents of files in the directories that you allowed, and what git tells of them, as far as it reads them");
     if has(Role::Executor) {
-        sent.push("While it works: the plan, contents and names of files in the plan's directories, and what commands print there");
-        sent.push("To find something out for a plan: contents and names of files in the directories that you allowed");
+        sent.push("While it works: the plan, files in the plan's directories, and what commands print there");
     }
-    sent.push(match has(Role::Executor) || has(Role::Planner) {
-        true => "Never: files elsewhere, your keys, the ledger",
-        false => "Never: your files, your keys, the ledger, what commands printed unless it was said in the Stream",
-    });
+    sent.push("Never: files elsewhere, your keys, the ledger");
     let costs = grant.price.unwrap_or_else(|| list_price(&grant.model));
-    let sees_files = has(Role::Executor) || has(Role::Planner);
     let is_private = is_local && is_private(grant.listener.as_ref());
-    let (leaves, stays) = match (is_private, sees_files) {
-        (true, _) => (LEAVES_NOTHING, "Other files, keys, the log"),
-        (false, true) => (LEAVES_PLANS, "Other files, keys, the log"),
-        (false, false) => ("What you say in the Stream", "Your files, keys, the log"),
-    };
-    let mut example = vec![
+    let leaves = if is_private { LEAVES_NOTHING } else { LEAVES_FILES };
+    let example = [
         "You write: Tide times are an hour off. Fix it in tidepool.",
         "It gets: that sentence, the date, and what was said just before",
+        "Once you allowed tidepool: the files of it that it reads, and what commands of your plans print",
     ];
-    if sees_files {
-        example.push("Once you asked for work there: the files of tidepool that it reads, and what commands print");
-    }
-    let mut facts = vec![fact("Leaves", leaves), fact("Stays", stays)];
+    let mut facts = vec![fact("Leaves", leaves), fact("Stays", "Other files, keys, the log")];
     facts.extend(which(&grant.model).into_iter().rev());
     facts.push(fact("Cap", if costs == Price::FREE { "Costs nothing" } else { "Your caps, checked each call" }));
     let mut to = vec![grant.model.url().to_owned(), grant.model.to_string()];
@@ -140,11 +128,7 @@ pub(crate) fn model_to_test(grant: &ModelGrant) -> Face {
 
 /// What agreeing means, for every card that asks for it.
 fn what_goes_there(grant: &ModelGrant) -> String {
-    let host = grant.model.host();
-    match grant.roles.contains(&Role::Executor) || grant.roles.contains(&Role::Planner) {
-        true => format!("What you say, and files of your plans, go to {host} from now on."),
-        false => format!("What you say goes to {host} from now on."),
-    }
+    format!("What you say, and files it reads where you allow it, go to {} from now on.", grant.model.host())
 }
 
 /// Whether what is sent to an address of this machine stays with the owner's own programs. A program of another user is as far
@@ -158,8 +142,8 @@ pub(crate) fn is_private(listener: Option<&Listener>) -> bool {
 
 /// Said where [`is_private`] holds: what the program itself passes on, Silas cannot see.
 pub(crate) const LEAVES_NOTHING: &str = "Nothing by Silas itself";
-/// Said everywhere else of a model that plans or works.
-pub(crate) const LEAVES_PLANS: &str = "What you say, files in plans";
+/// Said everywhere else.
+pub(crate) const LEAVES_FILES: &str = "What you say, files it reads";
 
 /// Who answers at an address of this machine, as far as that can be known.
 fn answered_by(listener: Option<&Listener>) -> String {

@@ -1,6 +1,6 @@
 //! Which model should be asked? Choosing decides nothing; the card that asks follows.
 
-use super::model::{LEAVES_NOTHING, LEAVES_PLANS, is_private};
+use super::model::{LEAVES_FILES, LEAVES_NOTHING, is_private};
 use super::{Answered, Asked, Rules, unreadable};
 use crate::review::Review;
 use crate::words::{Words, count, fact, press};
@@ -75,9 +75,9 @@ pub(crate) fn model_option(provider: Provider, key: KeyState, listener: Option<&
     };
     let facts = match provider {
         Provider::Ollama => leaving_here(listener),
-        Provider::Compatible => leaving(LEAVES_PLANS, "The address that you name"),
+        Provider::Compatible => leaving(LEAVES_FILES, "The address that you name"),
         Provider::Openrouter | Provider::Openai | Provider::Anthropic => {
-            leaving(LEAVES_PLANS, host.unwrap_or_default())
+            leaving(LEAVES_FILES, host.unwrap_or_default())
         }
     };
     ModelOption {
@@ -121,7 +121,7 @@ fn leaving(leaves: &str, goes_to: &str) -> Vec<Fact> {
 
 /// The same for an address of this machine, where it depends on whose program answers.
 fn leaving_here(listener: Option<&Listener>) -> Vec<Fact> {
-    let leaves = if is_private(listener) { LEAVES_NOTHING } else { LEAVES_PLANS };
+    let leaves = if is_private(listener) { LEAVES_NOTHING } else { LEAVES_FILES };
     let goes_to = match listener {
         Some(Listener::Another(_)) => "A program of another user",
         Some(Listener::Yours | Listener::Nobody) | None => "A program on this machine",

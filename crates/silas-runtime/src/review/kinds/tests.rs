@@ -138,17 +138,12 @@ fn only_a_program_of_the_owners_own_is_offered_as_private() {
     for (listener, (risk, intent, answered_by)) in listeners().into_iter().zip(told) {
         let is_private = risk == Risk::Low;
         for roles in [vec![Role::Proxy], Role::ALL.to_vec()] {
-            let sees_files = roles.len() > 1;
             let grant = ModelGrant::new(name.clone(), roles, KeySource::None, None);
             let grant = ModelGrant { listener: listener.clone(), ..grant };
             for face in [model(&grant), model_to_test(&grant)] {
                 assert_eq!((face.risk, face.intent.as_str()), (Some(risk), intent));
                 assert_eq!(face.breaches(), Vec::<String>::new());
-                let leaves = match (is_private, sees_files) {
-                    (true, _) => "Nothing by Silas itself",
-                    (false, true) => "What you say, files in plans",
-                    (false, false) => "What you say in the Stream",
-                };
+                let leaves = if is_private { "Nothing by Silas itself" } else { "What you say, files it reads" };
                 assert_eq!(said(&face.facts, "Leaves"), leaves, "{listener:?}");
                 let lines: Vec<&String> = face.details.iter().flat_map(|detail| &detail.lines).collect();
                 let whole = format!("{answered_by} Whether it passes on what it is sent, Silas cannot see.");

@@ -200,9 +200,9 @@ pub(in crate::config) const SETTINGS: &[Setting] = &[
     },
     Setting {
         key: "models.turn_budget_tokens",
-        default: Default::Number(100_000),
+        default: Default::Number(300_000),
         rule: range(1000, 10_000_000),
-        about: "Tokens that one message of yours may use up, every question counted at its largest.",
+        about: "Tokens that one message of yours may use up. A question counts at its largest until it is answered.",
     },
     Setting {
         key: "models.replans_max",

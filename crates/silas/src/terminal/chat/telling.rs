@@ -17,6 +17,7 @@ impl Chat<'_> {
         match message["type"].as_str().unwrap_or_default() {
             "message" => self.entry(&message["entry"]),
             "draft" => self.draft(&message["draft"]),
+            "looking" => self.looking(&message["looking"]),
             "cards" => {
                 self.line.cards = serde_json::from_value(message["cards"].clone())?;
                 // A parked card that was asked again is a new question under the same name.
@@ -46,6 +47,16 @@ impl Chat<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What is looked at for an answer, each step once.
+    fn looking(&mut self, steps: &Value) {
+        let steps = steps.as_array().map(Vec::as_slice).unwrap_or_default();
+        let text = |step: &Value| step["text"].as_str().unwrap_or_default().to_owned();
+        for step in steps.iter().filter(|step| !self.told_looks.contains(step)) {
+            self.print(&self.paint.quiet(&format!("{:INDENT$}{}", "", text(step))));
+        }
+        self.told_looks = steps.to_vec();
     }
 
     /// The next sentences of an answer; if it began anew, all of it.
