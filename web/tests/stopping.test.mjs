@@ -99,6 +99,16 @@ test('an answer grows sentence by sentence, can be stopped, and its entry takes 
   assert.equal(await page.getByRole('button', { name: 'Stop', exact: true }).count(), 0);
 });
 
+test('a provider that is left alone for a while is never all quiet', async (t) => {
+  const asked = { model: 'openai:gpt-5', role: 'executor', for_work: true, since: new Date().toISOString(), waits_until: new Date(Date.now() + 120_000).toISOString() };
+  const page = await open(t, { waiting_for: [asked] }, { at: 'stream' });
+  await page.locator('.ambient', { hasText: /^Waiting for the provider until \d\d:\d\d/ }).waitFor();
+  assert.equal(await page.getByText('All quiet').count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Stop everything' }).count(), 1);
+  fake.tell({ type: 'waiting_for', waiting_for: [] });
+  await page.locator('.ambient', { hasText: 'All quiet' }).waitFor();
+});
+
 test('a model that is waited for is named on top, and a stop says that it is not any more', async (t) => {
   const model = 'compatible:slow@http://localhost:11434';
   const page = await open(t, { waiting_for: [{ model, role: 'proxy', for_work: false, since: new Date().toISOString() }] }, { at: 'stream' });

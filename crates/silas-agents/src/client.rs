@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
+mod later;
 mod redact;
 mod trust;
 
@@ -38,7 +39,7 @@ pub struct Timeouts {
     pub whole: Duration,
     /// Unit of the pause before a second try, doubled for the third.
     pub pause: Duration,
-    /// The longest pause that a provider may ask for; a longer one is an answer to the owner instead.
+    /// The longest pause that is made out of sight; whoever pays decides about a longer one.
     pub pause_max: Duration,
 }
 
@@ -50,7 +51,7 @@ impl Default for Timeouts {
             idle: Duration::from_secs(45),
             whole: Duration::from_secs(300),
             pause: Duration::from_millis(500),
-            pause_max: Duration::from_secs(20),
+            pause_max: Duration::from_secs(2),
         }
     }
 }
@@ -83,6 +84,8 @@ pub struct HttpModel {
 pub(crate) struct Learnt {
     /// How binding its answers can be made: a mode that failed is not tried again.
     mode: AtomicU8,
+    /// How often the form was passed over and kept to once it was shown.
+    n_shown: AtomicU8,
     /// Whether it thinks before it answers. Told by nobody beforehand, so the first answer may be cut short by it.
     thinks: AtomicBool,
 }
@@ -118,17 +121,13 @@ impl HttpModel {
     }
 
     async fn ask(&self, request: &Request, told: &mut (dyn FnMut(&str) + Send)) -> Result<Reply, Error> {
-        let body = Bytes::from(wire::body(&self.name, request, self.effort).to_string());
+        let body = Bytes::from(wire::text(&wire::body(&self.name, request, self.effort)));
         for n in 1.. {
             let error = match self.begin(body.clone()).await {
                 Ok(response) => return self.listen(response, request, told).await,
                 Err(error) => error,
             };
-            let asked = match &error {
-                Error::Busy { retry_after, .. } => *retry_after,
-                _ => None,
-            };
-            let pause = asked.unwrap_or(self.timeouts.pause * 2u32.saturating_pow(n - 1));
+            let pause = error.retry_after().unwrap_or(self.timeouts.pause * 2u32.saturating_pow(n - 1));
             if n >= TRIES_MAX || !error.may_pass() || pause > self.timeouts.pause_max {
                 return Err(error);
             }
@@ -177,8 +176,7 @@ impl HttpModel {
 
     async fn turned_away(&self, response: Response<Incoming>) -> Error {
         let (host, status) = (self.host(), response.status());
-        let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let retry_after = retry_after.and_then(|secs| secs.trim().parse().ok()).map(Duration::from_secs);
+        let retry_after = later::asked_for(response.headers());
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Error::Key { host },
             StatusCode::PAYMENT_REQUIRED => Error::Credit { host },
@@ -188,7 +186,7 @@ impl HttpModel {
             status if status == StatusCode::SERVICE_UNAVAILABLE || status.as_u16() == 529 => {
                 Error::Busy { host, retry_after }
             }
-            status if status.is_server_error() => Error::Failed { host, status: status.as_u16() },
+            status if status.is_server_error() => Error::Failed { host, status: status.as_u16(), retry_after },
             status => {
                 let body = self.error_body(response).await;
                 let reason = redact::reason(&wire::reason(&body), self.key.as_ref());
@@ -390,6 +388,13 @@ impl Model for HttpModel {
             Mode::Prose => 2,
         };
         self.learnt.mode.fetch_max(level, Ordering::Relaxed);
+    }
+
+    fn note_shown(&self) {
+        // Once may be a lapse.
+        if self.learnt.n_shown.fetch_add(1, Ordering::Relaxed) >= 1 {
+            self.lower_mode(Mode::Prose);
+        }
     }
 
     fn room_to_think(&self) -> u32 {

@@ -69,8 +69,11 @@ const UNUSABLE_MAX: u32 = 2;
 const MISTAKES_MAX: u32 = 6;
 /// Times in a row that an answer breaks off or does not come.
 const BROKEN_MAX: u32 = 2;
-/// Tokens of results that are said again in full; older ones are only mentioned.
+/// Tokens of results that are said again in full. With more, the oldest are left out.
 const SAID_TOKENS_MAX: u64 = 24_000;
+/// What stays of them then. So much at once, because whatever is left out changes what was sent before, and a provider that
+/// had kept it reads everything again.
+const SAID_TOKENS_LEFT: u64 = 12_000;
 const LEFT_OUT: &str = "[left out: it is long ago; call the tool again if it matters]";
 
 pub(crate) struct Dialogue<'a, R: Run> {
@@ -260,10 +263,17 @@ fn said(returned: Returned) -> String {
     }
 }
 
-/// Leaves out what was said long ago, oldest first, so that what is sent stays bounded.
+/// Leaves out what was said long ago, in one block, so that what is sent stays bounded and seldom changes. The newest turn
+/// stays whole: nobody has read it yet.
 fn shorten(turns: &mut [Turn]) {
-    let mut left = SAID_TOKENS_MAX;
-    for turn in turns.iter_mut().rev() {
+    let Some((newest, before)) = turns.split_last_mut() else { return };
+    let tokens_of = |turn: &Turn| turn.results.iter().map(|result| count_tokens(result)).sum::<u64>();
+    let newest = tokens_of(newest);
+    if newest + before.iter().map(tokens_of).sum::<u64>() <= SAID_TOKENS_MAX {
+        return;
+    }
+    let mut left = SAID_TOKENS_LEFT.saturating_sub(newest);
+    for turn in before.iter_mut().rev() {
         for result in turn.results.iter_mut().rev() {
             match left.checked_sub(count_tokens(result)) {
                 Some(rest) => left = rest,

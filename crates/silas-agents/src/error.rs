@@ -18,7 +18,7 @@ pub enum Error {
     #[error("{host} is overloaded or asks for fewer questions")]
     Busy { host: String, retry_after: Option<Duration> },
     #[error("{host} failed with status {status}")]
-    Failed { host: String, status: u16 },
+    Failed { host: String, status: u16, retry_after: Option<Duration> },
     #[error("{host} did not accept the question (status {status}{})", said(.reason))]
     Rejected { host: String, status: u16, reason: String },
     #[error("the answer of {host} broke off")]
@@ -92,9 +92,22 @@ impl Error {
         }
     }
 
+    /// When the provider wants to be asked again, if it says so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Error::Busy { retry_after, .. } | Error::Failed { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
     /// Whether the same question may be sent again at once. Only what was surely not answered, and not billed.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self, Error::Unreachable { .. } | Error::Busy { .. } | Error::Failed { .. })
+    }
+
+    /// Whether it is nobody's fault here, and the same question may fare better later.
+    pub fn is_weather(&self) -> bool {
+        self.may_pass() || matches!(self, Error::Cut { .. } | Error::Timeout { .. })
     }
 
     /// Whether an answer began and was lost, or never came.
@@ -115,14 +128,11 @@ impl Error {
             | Error::Credit { .. }
             | Error::UnknownModel { .. }
             | Error::Busy { .. }
+            | Error::Failed { .. }
             | Error::Rejected { .. }
             | Error::Prompt(_)
             | Error::Setup(_) => true,
-            Error::Timeout { .. }
-            | Error::Failed { .. }
-            | Error::Cut { .. }
-            | Error::TooLong { .. }
-            | Error::Garbled { .. } => false,
+            Error::Timeout { .. } | Error::Cut { .. } | Error::TooLong { .. } | Error::Garbled { .. } => false,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::future::Future;
 /// What a call may cost at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Worth {
-    /// Every byte sent as a token, every token of the output used.
+    /// Everything that is sent by our own count, and every token of the output used.
     pub tokens_max: u64,
     pub microusd_max: u64,
 }
@@ -33,6 +33,11 @@ pub trait Meter: Send + Sync {
 
     /// The answer that exactly this question got before, if it is kept. Then nothing is sent, and nothing is paid.
     fn recall(&self, question: &Digest) -> impl Future<Output = Option<Reply>> + Send;
+    /// After a question that was not answered for no fault of its own: waits until it may be asked again, and says whether
+    /// it may. This is the n-th time, counted from one.
+    fn wait(&self, _error: &Error, _n: u32) -> impl Future<Output = Result<bool, Self::Refusal>> + Send {
+        async { Ok(false) }
+    }
     fn reserve(&self, worth: Worth) -> impl Future<Output = Result<Self::Receipt, Self::Refusal>> + Send;
     /// With the answer, if there is one, so that what it cost and what it says are kept in one step.
     fn settle(

@@ -4,6 +4,7 @@ use crate::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use silas_core::Digest;
+use silas_core::model::count_tokens;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -106,12 +107,18 @@ impl Request {
         Digest::of(&serde_json::to_vec(self).unwrap_or_default())
     }
 
-    /// Everything that is sent, in bytes: no tokeniser makes more tokens of it than that.
-    pub fn n_bytes(&self) -> u64 {
-        let schema = self.shape.schema.to_string().len() + self.shape.name.len() + self.shape.about.len();
-        let offers: usize =
-            self.tools.iter().map(|offer| offer.name.len() + offer.about.len() + offer.schema.to_string().len()).sum();
-        (self.system.len() + self.user.len() + self.said().len() + schema + offers) as u64
+    /// Everything that is sent, in tokens, before anybody has counted them: the house's own count and a quarter more,
+    /// because code and numbers are denser than prose. What its provider counts is what counts afterwards.
+    pub fn n_tokens(&self) -> u64 {
+        let counted = |texts: [&str; 3]| texts.into_iter().map(count_tokens).sum::<u64>();
+        let offers: u64 = self
+            .tools
+            .iter()
+            .map(|offer| counted([offer.name.as_str(), offer.about.as_str(), &offer.schema.to_string()]))
+            .sum();
+        let shape = counted([self.shape.name, self.shape.about, &self.shape.schema.to_string()]);
+        let said = counted([self.system.as_str(), self.user.as_str(), &self.said()]);
+        (offers + shape + said).saturating_mul(5).div_ceil(4)
     }
 
     /// The texts of all turns, one after the other.
@@ -189,6 +196,9 @@ pub trait Model: Send + Sync {
 
     /// Remembers that more than this does not work.
     fn lower_mode(&self, mode: Mode);
+
+    /// Remembers that the form was asked for and not kept to, until it was shown.
+    fn note_shown(&self) {}
 
     /// Tokens that it needs besides its answer, because it thinks first.
     fn room_to_think(&self) -> u32 {

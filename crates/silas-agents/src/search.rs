@@ -114,7 +114,7 @@ impl Search {
         match response.status() {
             status if status.is_success() => {}
             StatusCode::TOO_MANY_REQUESTS => return Err(Error::Busy { host: host(), retry_after: None }),
-            status => return Err(Error::Failed { host: host(), status: status.as_u16() }),
+            status => return Err(Error::Failed { host: host(), status: status.as_u16(), retry_after: None }),
         }
         let mut body = response.into_body();
         let mut bytes = Vec::new();

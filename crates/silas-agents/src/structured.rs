@@ -6,6 +6,7 @@ use crate::model::{Finish, Mode, Model, Reply, Request, Shape};
 use crate::{Error, schema};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use silas_core::model::Price;
 
 /// A type that a model fills in.
@@ -64,16 +65,27 @@ pub(crate) async fn ask<T: Shaped, M: Meter>(
 ) -> Result<Outcome<T>, Stop<M::Refusal>> {
     let mut user = question.user.clone();
     let mut why = String::new();
+    let mut was_shown = false;
     for attempt in 0..ATTEMPTS {
         if attempt > 0 {
             told(Piece::Again);
         }
         let reply = in_best_mode::<T, M>(model, question, &user, meter, told).await?;
         match read::<T>(&reply) {
-            Ok(value) => return Ok(Outcome::Usable(value)),
+            Ok(value) => {
+                if was_shown {
+                    model.note_shown();
+                }
+                return Ok(Outcome::Usable(value));
+            }
             Err(problem) => {
                 why = problem.chars().take(PROBLEM_CHARS_MAX).collect();
                 user = format!("{}\n\n[SCHEMA VALIDATION ERROR]\n{why}", question.user);
+                // Some servers take the form and pass over it: then the model has never seen it.
+                was_shown = reply.finish == Finish::Complete && has_another_form::<T>(&reply.text);
+                if was_shown {
+                    user.push_str(&shown_form(&schema::of::<T>()));
+                }
             }
         }
     }
@@ -93,10 +105,7 @@ async fn in_best_mode<T: Shaped, M: Meter>(
     loop {
         let system = match mode {
             Mode::JsonSchema | Mode::ForcedTool => question.system.clone(),
-            Mode::Prose => format!(
-                "{}\n\nAnswer with one JSON object and nothing else. It must fit this JSON schema:\n{schema}",
-                question.system
-            ),
+            Mode::Prose => format!("{}{}", question.system, shown_form(&schema)),
         };
         let shape = Shape { name: T::NAME, about: T::ABOUT, schema: schema.clone(), mode };
         let output_tokens_max = question.output_tokens_max + model.room_to_think();
@@ -126,14 +135,23 @@ pub(crate) async fn metered<M: Meter>(
     if let Some(reply) = meter.recall(&question).await {
         return Ok(Ok(reply));
     }
-    let (input, output) = (request.n_bytes(), u64::from(request.output_tokens_max));
+    let (input, output) = (request.n_tokens(), u64::from(request.output_tokens_max));
     let worth = Worth { tokens_max: input + output, microusd_max: price.of(input, output) };
-    let receipt = meter.reserve(worth).await.map_err(Stop::Refused)?;
-    let reply = model.call(request, &mut |text| told(Piece::Text(text))).await;
     let sent = [request.system.as_str(), request.user.as_str(), &request.said()].concat();
-    let answered = reply.as_ref().ok().map(|reply| Answered { question, reply });
-    meter.settle(receipt, meter::settled(&sent, &reply, (price, model.kept_percent()), worth), answered).await;
-    Ok(reply)
+    for n in 1.. {
+        let receipt = meter.reserve(worth).await.map_err(Stop::Refused)?;
+        let reply = model.call(request, &mut |text| told(Piece::Text(text))).await;
+        let answered = reply.as_ref().ok().map(|reply| Answered { question, reply });
+        meter.settle(receipt, meter::settled(&sent, &reply, (price, model.kept_percent()), worth), answered).await;
+        match &reply {
+            // Whose fault it is not is asked again, when whoever pays says so.
+            Err(error) if error.is_weather() && meter.wait(error, n).await.map_err(Stop::Refused)? => {
+                told(Piece::Again)
+            }
+            _ => return Ok(reply),
+        }
+    }
+    Ok(Err(Error::Setup("it was asked without an end".to_owned())))
 }
 
 /// The value in an answer, or what is wrong with it in words that a model can use.
@@ -144,6 +162,15 @@ fn read<T: Shaped>(reply: &Reply) -> Result<T, String> {
         Finish::Refused => return Err("there was no answer; say in the answer's form why not".to_owned()),
     }
     value_in(&reply.text)
+}
+
+fn shown_form(schema: &Value) -> String {
+    format!("\n\nAnswer with one JSON object and nothing else. It must fit this JSON schema:\n{schema}")
+}
+
+/// Whether a text is not even in the form that was asked for, whatever it says.
+fn has_another_form<T: Shaped>(text: &str) -> bool {
+    object_in(text).is_none_or(|object| serde_json::from_str::<T>(object).is_err())
 }
 
 /// The value in a text, checked.

@@ -54,6 +54,19 @@ pub(crate) fn body(model: &ModelName, request: &Request, effort: Option<Effort>)
     }
 }
 
+/// The body as it is sent. What stays the same from one question of a dialogue to the next comes first, and what was said
+/// last of that, so that each begins byte for byte like the one before it and a provider can keep what it has read.
+pub(crate) fn text(body: &Value) -> String {
+    let first = ["model", "tools", "system"];
+    let fields = body.as_object().into_iter().flatten();
+    let (stays, changes): (Vec<_>, Vec<_>) =
+        fields.filter(|(name, _)| *name != "messages").partition(|(name, _)| first.contains(&name.as_str()));
+    let messages = body.as_object().and_then(|fields| fields.get_key_value("messages"));
+    let written = |(name, value): (&String, &Value)| format!("{}:{value}", Value::from(name.as_str()));
+    let fields: Vec<String> = stays.into_iter().chain(messages).chain(changes).map(written).collect();
+    format!("{{{}}}", fields.join(","))
+}
+
 /// What a token costs that the provider had kept, of one that it had not. Where it differs from model to model, the dearest.
 pub(crate) fn kept_percent(provider: Provider) -> u64 {
     match provider {

@@ -261,6 +261,16 @@ impl Engine {
 
     /// After a restart: this very execution, spent before, not ended, within its time.
     pub fn readmit(&self, tx: &ReadTx<'_>, execution: &ExecutionId) -> Result<Result<Admitted, Refusal>, Error> {
+        self.readmit_rested(tx, execution, Duration::ZERO)
+    }
+
+    /// The same for work that has waited so long, by the launcher's word. The launcher decides again about it, by its own.
+    pub fn readmit_rested(
+        &self,
+        tx: &ReadTx<'_>,
+        execution: &ExecutionId,
+        rested: Duration,
+    ) -> Result<Result<Admitted, Refusal>, Error> {
         let Some(known) = executions::get(tx, execution)? else { return Ok(Err(Refusal::NoToken)) };
         if known.state != ExecutionState::Running {
             return Ok(Err(Refusal::Terminal));
@@ -288,6 +298,7 @@ impl Engine {
                 }
             }
         };
+        let admitted = admitted.map(|admitted| admitted.having_rested(rested));
         let is_over = match &admitted {
             Ok(admitted) => admitted.is_over(self.now(tx)?),
             Err(_) => false,

@@ -255,6 +255,10 @@ impl<T> Approved<T> {
     pub fn runs_until(&self) -> Timestamp {
         self.runs_until
     }
+
+    fn having_rested(self, rested: Duration) -> Self {
+        Approved { runs_until: self.runs_until.plus(rested), ..self }
+    }
 }
 
 /// Work that may be carried out, and how far.
@@ -293,6 +297,14 @@ impl Admitted {
         match self {
             Admitted::Plan(approved) => approved.runs_until(),
             Admitted::Rehearsal(approved) => approved.runs_until(),
+        }
+    }
+
+    /// Time in which it waited for a provider or the owner is none of its own.
+    pub(crate) fn having_rested(self, rested: Duration) -> Self {
+        match self {
+            Admitted::Plan(approved) => Admitted::Plan(approved.having_rested(rested)),
+            Admitted::Rehearsal(approved) => Admitted::Rehearsal(approved.having_rested(rested)),
         }
     }
 

@@ -4,6 +4,7 @@
 
 use silas_core::model::{KeySource, ModelGrant, ModelName, Price, Role, list_price};
 use silas_store::model_calls::Caps;
+use std::time::Duration;
 
 /// What the ledger says instead of a question that was not asked because its model did not pass its test.
 pub(crate) const SILENT: &str = "E_LLM_SILENT";
@@ -19,6 +20,8 @@ pub struct ModelOptions {
     pub calls_per_minute: u32,
     /// Tokens that one message may use up, everything counted at its largest.
     pub turn_tokens_max: u64,
+    /// How long a question waits for a provider that does not answer it.
+    pub patience: Duration,
     /// How often work that failed is planned again.
     pub replans_max: u32,
 }

@@ -70,7 +70,7 @@ pub struct Minds {
     hub: Arc<Hub>,
     options: Options,
     /// When models were asked in the last minute; bounded by the limit for it.
-    calls: Mutex<VecDeque<Timestamp>>,
+    calls: Mutex<VecDeque<(Timestamp, spending::Whose)>>,
     /// Models that did not pass their test.
     pub(crate) silences: Silences,
     /// One for each run that waits until the owner has allowed more money.

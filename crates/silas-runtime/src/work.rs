@@ -47,6 +47,7 @@ mod planning_again;
 mod reach;
 mod refusing;
 mod rehearsal;
+mod rest;
 mod run;
 mod sample;
 mod state;
@@ -221,8 +222,9 @@ impl Work {
     async fn resume(self: &Arc<Self>, execution: &ExecutionId, record: WorkRecord, hold: Hold) -> Result<(), Trouble> {
         let id = execution.clone();
         let engine = self.house.engine.clone();
+        let rested = self.rested(execution).await;
         // What may not go on anyway is told why, below.
-        if let Some(admitted) = self.still_admitted(execution).await? {
+        if let Some(admitted) = self.still_admitted(execution, rested).await? {
             if self.was_stopped_waiting(execution) {
                 return self.end_interrupted(record, hold, "You stopped it.".to_owned(), Again::NotAsked).await;
             }
@@ -231,7 +233,7 @@ impl Work {
             }
         }
         let readmitting = self.house.store.write(move |tx| {
-            let admitted = engine.readmit(tx, &id)?;
+            let admitted = engine.readmit_rested(tx, &id, rested)?;
             let may_resume = match &admitted {
                 Ok(admitted) if admitted.evidence().token.body.offer.kind == Kind::HouseRules => {
                     engine.use_house_rule(tx, HouseRule::ResumeInterrupted)?

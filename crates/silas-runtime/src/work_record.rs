@@ -374,8 +374,9 @@ impl WorkRecord {
     }
 
     /// Whether there is anything left to use. Reaching a limit exhausts it.
-    pub(crate) fn is_within_budget(&self, now: Timestamp) -> bool {
-        let elapsed = u64::try_from(now.since(self.view.started_at).as_micros()).unwrap_or(u64::MAX);
+    pub(crate) fn is_within_budget(&self, now: Timestamp, waited: std::time::Duration) -> bool {
+        let elapsed = now.since(self.view.started_at).saturating_sub(waited);
+        let elapsed = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
         !BudgetUsed { wall_time_micros: elapsed, ..BudgetUsed::default() }.exceeds(&self.budget)
     }
 

@@ -18,7 +18,7 @@ use crate::protocol::{WorkshopAsk, WorkshopSays};
 use crate::relay::Relay;
 use crate::tree::{self, Manifest};
 use crate::workspace::{self, Ran, Reach, Run, Wanted, Workspace};
-use crate::{Applied, Changes, Copied, Error, frame, step, waiting};
+use crate::{Applied, Changes, Copied, Error, frame, rest, step, waiting};
 use serde::Serialize;
 use silas_core::changeset::{Change, FileDiff};
 use silas_core::check::CheckResult;
@@ -49,6 +49,8 @@ pub(crate) struct Bench {
     socket: UnixStream,
     /// When the plan's wall-clock budget ends.
     deadline: Instant,
+    /// What it had waited by then, which is in that.
+    rested_before: Duration,
     workspace: Option<Workspace>,
     /// What the texts were that the copies were made of.
     originals: Originals,
@@ -79,12 +81,15 @@ const ROUNDS_MAX: usize = 4;
 impl Bench {
     pub(crate) fn new(ground: Ground, permit: Permit, socket: UnixStream) -> Self {
         let left = permit.deadline.since(clock::now());
+        // What cannot be read counts as nothing, here and later.
+        let rested_before = rest::total(&ground.memory, &permit.execution).unwrap_or_default();
         let is_kept = matches!(permit.task, Task::Apply(_));
         Bench {
             ground,
             permit,
             socket,
             deadline: Instant::now() + left,
+            rested_before,
             workspace: None,
             originals: Originals::default(),
             before: Vec::new(),
@@ -388,7 +393,9 @@ impl Bench {
 
     /// What is left of the plan's time, or less if a check says so.
     fn wall(&self, timeout_secs: Option<u64>) -> Result<Duration, Error> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
+        let rested = rest::total(&self.ground.memory, &self.permit.execution).unwrap_or_default();
+        let deadline = self.deadline + rested.saturating_sub(self.rested_before);
+        let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(Error::TimeUp);
         }

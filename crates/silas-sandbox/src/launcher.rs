@@ -24,6 +24,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub struct Launcher {
@@ -130,6 +131,16 @@ impl Launcher {
         Ok(Workshop::new(channel))
     }
 
+    /// From now on an execution waits for a provider or its owner: its plan's wall clock stands still, for a day at most.
+    pub fn rest(&self, execution: &ExecutionId) -> Result<(), Error> {
+        self.ask(&LauncherAsk::Rest(execution.clone()))
+    }
+
+    /// It waits no longer, if it did. Gives all that it has waited so far.
+    pub fn go_on(&self, execution: &ExecutionId) -> Result<Duration, Error> {
+        self.ask(&LauncherAsk::GoOn(execution.clone())).map(Duration::from_micros)
+    }
+
     /// Like [`Launcher::seal`], for a command of the owner's own instead of a server.
     pub fn seal_for_command(&self, seal: Seal) -> Result<(), Error> {
         self.ask(&LauncherAsk::SealForCommand(seal))
@@ -192,7 +203,7 @@ impl Launcher {
     pub fn is_gone(&self) -> bool {
         // Whoever holds the socket is sending, and will notice by itself.
         let Ok(socket) = self.socket.try_lock() else { return false };
-        let events = syscall::poll(&[(socket.as_fd(), 0)], Some(std::time::Duration::ZERO));
+        let events = syscall::poll(&[(socket.as_fd(), 0)], Some(Duration::ZERO));
         events.is_ok_and(|events| events[0] & (libc::POLLHUP | libc::POLLERR) != 0)
     }
 

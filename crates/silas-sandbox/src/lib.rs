@@ -77,6 +77,7 @@ mod recover;
 mod relay;
 mod removal;
 mod renames;
+mod rest;
 pub mod restored;
 mod revoke;
 mod sample;
@@ -112,6 +113,7 @@ pub use protocol::{
     Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, KeptText, LaidOut, LeftOut,
     Merged, Recovered, Undone, Waits,
 };
+pub use rest::REST_MAX;
 pub use secret_client::secret_client;
 pub use serve::serve;
 pub use terminal::{terminal_arm, terminal_pairing_code, terminal_sign};

@@ -82,7 +82,8 @@ impl Record {
 
 impl Memory {
     pub(crate) fn open(dir: &Path) -> Result<Self, Error> {
-        let parts = ["spent", "steps", "state", "journals", "locks", "work", "waiting", "kept", "merges", COUNTED];
+        let parts =
+            ["spent", "steps", "state", "journals", "locks", "work", "waiting", "kept", "merges", "rests", COUNTED];
         for part in parts {
             durable::private_dir(&dir.join(part)).doing(|| format!("Making launcher/{part}"))?;
         }
@@ -95,6 +96,11 @@ impl Memory {
 
     pub(crate) fn record(&self, execution: &ExecutionId) -> Result<Option<Record>, Error> {
         read(&self.spent(execution))
+    }
+
+    /// What it has waited.
+    pub(crate) fn rest(&self, execution: &ExecutionId) -> PathBuf {
+        self.dir.join("rests").join(execution.as_str())
     }
 
     /// The first of two takes it; the second hears that it exists.
@@ -209,6 +215,7 @@ impl Memory {
             let has_journal = self.journal(&execution).exists() || self.undo_journal(&execution).exists();
             if is_settled && is_past && !has_journal {
                 durable::remove(&self.spent(&execution)).doing(|| "Forgetting old work".to_owned())?;
+                durable::remove(&self.rest(&execution)).doing(|| "Forgetting old work".to_owned())?;
                 durable::remove(&self.dir.join("locks").join(execution.as_str()))
                     .doing(|| "Forgetting old work".to_owned())?;
             }

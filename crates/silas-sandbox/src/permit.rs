@@ -10,7 +10,7 @@ use crate::ground::Ground;
 use crate::memory::Record;
 use crate::merges::{self, Laid};
 use crate::waiting::{self, Waiting};
-use crate::{Error, kept, mounted, passkeys, toolchains, tree};
+use crate::{Error, kept, mounted, passkeys, rest, toolchains, tree};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -107,14 +107,15 @@ impl Permit {
                 if memory.journal(&evidence.execution).exists() {
                     return Err(Error::Busy);
                 }
-                if now >= record.deadline() {
+                if now >= record.deadline().plus(rest::total(memory, &evidence.execution)?) {
                     return Err(Error::TimeUp);
                 }
                 record
             }
         };
         fail::point(FailPoint::ExecutionAdmitted);
-        let (execution, deadline) = (evidence.execution.clone(), record.deadline());
+        let execution = evidence.execution.clone();
+        let deadline = record.deadline().plus(rest::total(memory, &execution)?);
         let Grounds { roots, reads, kept } = grounds;
         Ok(Permit { evidence, plan, execution, task, roots, reads, kept, laid, deadline, lock })
     }

@@ -72,6 +72,10 @@ pub(crate) enum LauncherAsk {
     /// written nor where can be said.
     LayOutSample(Box<SampleOrder>),
     Open(Box<Evidence>),
+    /// From now on an execution waits for a provider or the owner, and its time stands still.
+    Rest(ExecutionId),
+    /// It waits no longer. Answered with all that it has waited, in microseconds.
+    GoOn(ExecutionId),
     /// One signed command. Answered by a socket, over which its streams go and its end is told.
     Begin(Box<Evidence>),
     Undo(Box<Evidence>),

@@ -19,6 +19,7 @@ use crate::pairing::{self, PairingCode};
 use crate::permit::Permit;
 use crate::process;
 use crate::protocol::{LauncherAsk, TerminalAsk};
+use crate::rest;
 use crate::step::{Solo, StepPermit};
 use crate::{
     Error, Seal, Sealed, door, durable, fd_passing, forget, frame, later_edits, look, merges, passkeys, recover,
@@ -153,6 +154,8 @@ impl Serve {
             }
             LauncherAsk::LayOutSample(order) => self.later(channel, move |ground| sample::lay_out(ground, &order)),
             LauncherAsk::Open(evidence) => self.open(channel, *evidence),
+            LauncherAsk::Rest(execution) => self.later(channel, move |ground| rest::begin(&ground.memory, &execution)),
+            LauncherAsk::GoOn(execution) => self.later(channel, move |ground| rest::end(&ground.memory, &execution)),
             LauncherAsk::Begin(evidence) => self.begin(channel, &evidence),
             LauncherAsk::Undo(evidence) => self.later(channel, move |ground| undo::undo(ground, &evidence)),
             LauncherAsk::LaterEdits(execution) => {

@@ -175,6 +175,7 @@ pub(crate) struct Models {
     pub(crate) replans_max: u32,
     pub(crate) effort: Thinking,
     pub(crate) timeout_seconds: u64,
+    pub(crate) patience_minutes: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

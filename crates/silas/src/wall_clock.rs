@@ -12,6 +12,11 @@ pub(crate) fn minute(at: Timestamp) -> String {
     spelled(at, "%Y-%m-%d %H:%M", &TimeZone::system())
 }
 
+/// "10:07", for what is near.
+pub(crate) fn hour(at: Timestamp) -> String {
+    spelled(at, "%H:%M", &TimeZone::system())
+}
+
 /// "2026-11-16 10:07:42".
 pub(crate) fn second(at: Timestamp) -> String {
     spelled(at, "%Y-%m-%d %H:%M:%S", &TimeZone::system())

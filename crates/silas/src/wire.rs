@@ -229,6 +229,7 @@ pub(crate) fn models(config: &Config) -> ModelOptions {
         caps: Caps { day: models.daily_cap_cents * CENT, month: models.monthly_cap_cents * CENT },
         calls_per_minute: config.limits.llm_calls_per_minute_per_scope,
         turn_tokens_max: models.turn_budget_tokens,
+        patience: Duration::from_secs(models.patience_minutes * 60),
         replans_max: models.replans_max,
     }
 }

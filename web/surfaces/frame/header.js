@@ -5,7 +5,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { isOffline } from '../../lib/socket.js';
 import { needingReview, set } from '../../lib/store.js';
-import { moment } from '../../lib/time.js';
+import { clock, moment } from '../../lib/time.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
@@ -36,10 +36,13 @@ function Ambient({ state }) {
   const active = state.work.filter((work) => work.running).length;
   const waiting = needingReview(state.cards).length;
   const asked = state.waiting_for[0];
+  const until = state.waiting_for.map((one) => one.waits_until).find(Boolean);
   const isFirst = state.entries.length + state.work.length === 0;
   if (active + waiting === 0 && !asked) return html`<p class="ambient">${isFirst ? 'Paired with this browser · All quiet' : 'All quiet'}</p>`;
   return html`<p class="ambient">
-    ${active > 0 ? html`<span class="dot" aria-hidden="true"></span><bdi>${active} active</bdi>` : asked ? html`Waiting for <bdi class="ambient-model" title=${asked.model}>${asked.model}</bdi> since ${moment(Date.parse(asked.since))}` : 'Nothing running'}
+    ${active > 0 && html`<span class="dot" aria-hidden="true"></span><bdi>${active} active</bdi>`}
+    ${active > 0 && until && ' · '}
+    ${until ? html`Waiting for the provider until ${clock(until)}` : active > 0 ? '' : asked ? html`Waiting for <bdi class="ambient-model" title=${asked.model}>${asked.model}</bdi> since ${moment(Date.parse(asked.since))}` : 'Nothing running'}
     ${waiting > 0 && html`${' · '}<a href="#review">${waiting} ${waiting === 1 ? 'needs' : 'need'} review</a>`}
   </p>`;
 }

@@ -193,11 +193,29 @@ async fn a_run_that_is_stopped_ends_at_once() {
     assert_eq!((ended, model.asked().len()), (Err(Break::Halted("stopped")), 1));
 }
 
+/// Between two evictions each question begins like the one before it.
 #[test]
-fn what_was_said_long_ago_is_left_out() {
-    let turn = |n: usize| Turn { results: vec!["x".repeat(n)], ..Turn::default() };
-    let mut turns = vec![turn(50_000), turn(50_000), turn(20_000)];
+fn what_was_said_long_ago_is_left_out_in_one_block() {
+    let turn = |chars: usize| Turn { results: vec!["x".repeat(chars)], ..Turn::default() };
+    let lengths = |turns: &[Turn]| turns.iter().map(|turn| turn.results[0].len()).collect::<Vec<_>>();
+    // 6,000 tokens each.
+    let mut turns: Vec<Turn> = (0..4).map(|_| turn(21_000)).collect();
     shorten(&mut turns);
-    let lengths: Vec<usize> = turns.iter().map(|turn| turn.results[0].len()).collect();
-    assert_eq!(lengths, [LEFT_OUT.len(), 50_000, 20_000]);
+    assert_eq!(lengths(&turns), [21_000; 4], "all that fits stays");
+    let out = LEFT_OUT.len();
+    turns.push(turn(21_000));
+    shorten(&mut turns);
+    assert_eq!(lengths(&turns), [out, out, out, 21_000, 21_000]);
+    for _ in 0..2 {
+        let before = turns.clone();
+        turns.push(turn(20_900));
+        shorten(&mut turns);
+        assert_eq!(turns[..before.len()], before, "and nothing changes until there is too much again");
+    }
+    turns.push(turn(21_000));
+    shorten(&mut turns);
+    assert_eq!(lengths(&turns), [out, out, out, out, out, out, 20_900, 21_000]);
+    let mut large = vec![turn(7_000), turn(210_000)];
+    shorten(&mut large);
+    assert_eq!(lengths(&large), [out, 210_000], "what nobody has read yet stays");
 }

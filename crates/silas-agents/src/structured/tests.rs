@@ -174,7 +174,7 @@ async fn usage_is_believed_only_where_it_can_be() {
         let question = Question { system, ..question() };
         ask::<Check, _>(&model, &question, &purse, &mut |_| {}).await.unwrap();
         let request = &model.asked()[0];
-        let whole = PRICE.of(request.n_bytes(), 100);
+        let whole = PRICE.of(request.n_tokens(), 100);
         let expected = if expected == reserve { whole } else { expected };
         assert_eq!(purse.settled()[0].microusd, expected, "{claim:?}");
     }

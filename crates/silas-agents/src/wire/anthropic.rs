@@ -7,25 +7,20 @@ use std::collections::BTreeMap;
 
 pub(super) const VERSION: &str = "2023-06-01";
 
-/// What is asked again and again with more behind it is kept by the provider from here on back.
-fn kept(mut block: Value) -> Value {
-    block["cache_control"] = json!({ "type": "ephemeral" });
-    block
-}
-
 pub(super) fn body(model: &str, request: &Request, effort: Option<Effort>) -> Value {
     let is_dialogue = !request.tools.is_empty();
-    let system = match is_dialogue {
-        true => json!([kept(json!({ "type": "text", "text": request.system }))]),
-        false => json!(request.system),
-    };
     let mut body = json!({
         "model": model,
         "max_tokens": request.output_tokens_max,
-        "system": system,
+        "system": request.system,
         "messages": messages(request),
         "stream": true,
     });
+    // What is asked again and again with more behind it is kept by the provider up to its end, wherever that is by then. A
+    // mark of our own would have to move, and what was sent before would not be the same any more.
+    if is_dialogue {
+        body["cache_control"] = json!({ "type": "ephemeral" });
+    }
     let shape = &request.shape;
     // Nobody can be made to call something and to think first.
     let effort = effort.filter(|_| is_dialogue || shape.mode != Mode::ForcedTool);
@@ -89,8 +84,6 @@ fn messages(request: &Request) -> Value {
     }
     if request.tools.is_empty() {
         messages[0]["content"] = json!(request.user);
-    } else if let Some(last) = messages.last_mut().and_then(|last| last["content"].as_array_mut()?.last_mut()) {
-        *last = kept(last.take());
     }
     Value::Array(messages)
 }

@@ -147,7 +147,7 @@ fn tools_and_their_results_in_messages() {
             ] }),
             json!({ "role": "user", "content": [
                 heard("call_0_0", "seen"), heard("call_0_1", "unknown"),
-                { "type": "text", "text": "Go on.", "cache_control": { "type": "ephemeral" } },
+                { "type": "text", "text": "Go on." },
             ] }),
         ]
     );

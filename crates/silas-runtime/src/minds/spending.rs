@@ -4,22 +4,28 @@
 //! cut short, by a crash or by the owner, has cost its reserve.
 
 use crate::Trouble;
-use crate::assignment::Assigned;
 use crate::house::lock;
 use crate::hub::AskedModel;
 use crate::minds::Minds;
 use crate::view::AskedModelView;
-use silas_agents::{Answered, Meter, Reply, Settled, Worth};
+use silas_agents::{Answered, Error, Meter, Reply, Settled, Worth};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::model::{BudgetGrant, BudgetKind, ModelName, Role, dollars};
+use silas_core::model::{BudgetGrant, BudgetKind, ModelName, Role};
 use silas_core::work::Budget;
-use silas_core::{CallId, Digest, ExecutionId, MessageId, Scope};
+use silas_core::{CallId, Digest, ExecutionId, MessageId, Scope, Timestamp};
 use silas_gates::scrub;
 use silas_store::model_calls::{self, NewCall, OverCap};
 use silas_store::{Commit, answers};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+mod patience;
+mod said;
+
+pub(crate) use patience::Waits;
+pub(crate) use said::{failed, no_key, no_more_allowed, not_agreed, over_cap, plan_used_up, too_fast};
 
 /// Pays for one message.
 pub(crate) struct Purse<'a> {
@@ -33,6 +39,10 @@ pub(crate) struct Purse<'a> {
     /// What a plan allows, if this pays for one; else what a message may use up.
     plan: Option<Budget>,
     keeping: Keeping,
+    /// Who is told when this stands still.
+    bystander: Option<&'a dyn Waits>,
+    /// Since when the provider has not answered the question that is being asked.
+    unanswered_since: Mutex<Option<Timestamp>>,
 }
 
 /// Where the answers of models are kept, so that a restart need not pay for them again.
@@ -80,19 +90,33 @@ pub(crate) struct Exceeded {
     pub(crate) reserved: u64,
 }
 
-/// How often work looks whether its minute has come.
-const RATE_PAUSE: Duration = Duration::from_secs(1);
+/// How often somebody who waits looks at the clock.
+const LOOK_PAUSE: Duration = Duration::from_millis(500);
 /// Of a model's name, where it is shown.
 const MODEL_CHARS_MAX: usize = 60;
 const MINUTE: Duration = Duration::from_secs(60);
 /// What a card adds is a multiple of this, so that it is not asked for again after each question.
 const STEP_MICROUSD: u64 = 1_000_000;
 
+/// Who asks in a minute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Whose {
+    Owners,
+    Work,
+}
+
+/// Of the questions in a minute. A third is the owner's own, whatever else goes on; of one question nothing can be kept.
+fn share_of_work(per_minute: u32) -> u32 {
+    (per_minute - per_minute.div_ceil(3)).max(1)
+}
+
 impl<'a> Purse<'a> {
     pub(crate) fn new(minds: &'a Minds, message: Option<MessageId>, role: Role, model: &ModelName) -> Self {
         let (tokens, spent) = (AtomicU64::new(0), AtomicU64::new(0));
         let keeping = message.clone().map_or(Keeping::Nothing, Keeping::Turn);
-        Purse { minds, message, role, model: model.to_string(), tokens, spent, plan: None, keeping }
+        let model = model.to_string();
+        let (bystander, unanswered_since) = (None, Mutex::default());
+        Purse { minds, message, role, model, tokens, spent, plan: None, keeping, bystander, unanswered_since }
     }
 
     /// Pays for one thing that whoever works asks the planner for.
@@ -105,13 +129,17 @@ impl<'a> Purse<'a> {
     /// Pays for a piece of work, which has used up something before if it is begun again.
     pub(crate) fn of_work(minds: &'a Minds, model: &ModelName, budget: &Budget, used: (u64, u64)) -> Self {
         let (tokens, spent) = (AtomicU64::new(used.0), AtomicU64::new(used.1));
-        let (model, plan) = (model.to_string(), Some(budget.clone()));
-        Purse { minds, message: None, role: Role::Executor, model, tokens, spent, plan, keeping: Keeping::Nothing }
+        Purse { tokens, spent, plan: Some(budget.clone()), ..Purse::new(minds, None, Role::Executor, model) }
     }
 
     /// Pays for what is found out for a message.
     pub(crate) fn of_research(minds: &'a Minds, model: &ModelName, budget: &Budget, message: &MessageId) -> Self {
         Purse { keeping: Keeping::Turn(message.clone()), ..Purse::of_work(minds, model, budget, (0, 0)) }
+    }
+
+    /// The same, where somebody is told when it stands still.
+    pub(crate) fn telling(self, bystander: &'a dyn Waits) -> Self {
+        Purse { bystander: Some(bystander), ..self }
     }
 
     /// Something else that the same piece of work was paid for counts towards its limit.
@@ -227,8 +255,11 @@ impl Meter for Purse<'_> {
                     return Err(Refused::Plan("money"));
                 }
                 // Nobody waits at a screen for this call; it comes when its minute does.
-                while !self.minds.may_call_now(limits.calls_per_minute) {
-                    tokio::time::sleep(RATE_PAUSE).await;
+                if !self.minds.may_call_now(limits.calls_per_minute, Whose::Work) {
+                    let _waiting = self.waiting("Waiting: models were asked often enough in this minute");
+                    while !self.minds.may_call_now(limits.calls_per_minute, Whose::Work) {
+                        tokio::time::sleep(LOOK_PAUSE).await;
+                    }
                 }
             }
             None => {
@@ -236,14 +267,15 @@ impl Meter for Purse<'_> {
                 if so_far.saturating_add(worth.tokens_max) > limits.turn_tokens_max {
                     return Err(Refused::Turn);
                 }
-                if !self.minds.may_call_now(limits.calls_per_minute) {
+                if !self.minds.may_call_now(limits.calls_per_minute, Whose::Owners) {
                     return Err(Refused::Rate { per_minute: limits.calls_per_minute });
                 }
             }
         }
         let call = match self.write_down(worth).await {
-            // Work stands still at a cap until the owner has answered, and its time runs. A message waits in the queue.
+            // Work stands still at a cap until the owner has answered. A message waits in the queue.
             Err(Refused::Cap(exceeded)) if self.plan.is_some() => {
+                let _waiting = self.waiting("Waiting for your answer in Review");
                 self.minds.ask_for_more(&exceeded.extension()).await.map_err(Refused::Store)?;
                 self.write_down(worth).await?
             }
@@ -255,14 +287,22 @@ impl Meter for Purse<'_> {
             role: self.role,
             for_work: self.plan.is_some() || self.message.is_none(),
             since: self.minds.house.clock.now(),
+            waits_until: None,
         };
         let asked = self.minds.hub.asked_models.ask(&call, asked);
         Ok(Held { call, tokens_max: worth.tokens_max, asked })
     }
 
+    async fn wait(&self, error: &Error, n: u32) -> Result<bool, Refused> {
+        Ok(self.wait_for_provider(error, n).await)
+    }
+
     async fn settle(&self, held: Held, settled: Settled, answered: Option<Answered<'_>>) {
         let Held { call, tokens_max, asked } = held;
         drop(asked);
+        if answered.is_some() {
+            *lock(&self.unanswered_since) = None;
+        }
         self.spent.fetch_add(settled.microusd, Ordering::Relaxed);
         let told = settled.input_tokens.saturating_add(settled.output_tokens);
         let is_known = told > 0 || settled.microusd == 0;
@@ -307,16 +347,18 @@ impl Meter for Purse<'_> {
 }
 
 impl Minds {
-    /// Counts a call, unless this minute has had enough of them.
-    fn may_call_now(&self, per_minute: u32) -> bool {
+    /// Counts a call, unless this minute has had enough of them. Work leaves a third of it to the owner's own words.
+    fn may_call_now(&self, per_minute: u32, whose: Whose) -> bool {
         let now = self.house.clock.now();
         let mut calls = lock(&self.calls);
-        while calls.front().is_some_and(|at| now.since(*at) >= MINUTE) {
+        while calls.front().is_some_and(|(at, _)| now.since(*at) >= MINUTE) {
             calls.pop_front();
         }
-        let may = calls.len() < per_minute as usize;
+        let of_work = calls.iter().filter(|(_, whose)| *whose == Whose::Work).count();
+        let may = calls.len() < per_minute as usize
+            && (whose == Whose::Owners || of_work < share_of_work(per_minute) as usize);
         if may {
-            calls.push_back(now);
+            calls.push_back((now, whose));
         }
         may
     }
@@ -335,64 +377,4 @@ impl Exceeded {
             spent_microusd: in_a_ledger(self.over.spent),
         }
     }
-}
-
-pub(crate) fn over_cap(exceeded: &Exceeded) -> Trouble {
-    let OverCap { period, spent, cap } = &exceeded.over;
-    let when = if period.is_day() { "Today's" } else { "This month's" };
-    let most = match dollars(exceeded.reserved) {
-        little if little.starts_with("less") => little,
-        most => format!("up to {most}"),
-    };
-    let message = format!(
-        "{when} cap for models is {}, {} of it is used, and this question could cost {most}. It was not sent.",
-        dollars(*cap),
-        dollars(*spent)
-    );
-    Trouble::new("E_LLM_CAP", &message, "The card in Review adds to it.")
-}
-
-/// The owner was asked for more and did not allow it.
-pub(crate) fn no_more_allowed(exceeded: &Exceeded) -> Trouble {
-    let OverCap { period, cap, .. } = &exceeded.over;
-    let when = if period.is_day() { "Today's" } else { "This month's" };
-    let message =
-        format!("{when} cap for models is {}, and no more was allowed. Nothing more was asked.", dollars(*cap));
-    Trouble::new("E_LLM_CAP", &message, "Say it again when there is more to spend.")
-}
-
-pub(crate) fn plan_used_up(what: &str) -> Trouble {
-    let message = format!("The plan's limit of {what} would be exceeded by the next question, so it was not asked.");
-    Trouble::new("E_LLM_BUDGET", &message, "Ask for less at once, or for a plan with a larger budget.")
-}
-
-pub(crate) fn too_fast(per_minute: u32) -> Trouble {
-    let message = format!("Models were asked {per_minute} times within a minute. This question was not sent.");
-    Trouble::new("E_LLM_RATE", &message, "Wait a moment, then say it again.")
-}
-
-pub(crate) fn not_agreed(model: &ModelName) -> String {
-    format!("You have not agreed yet that what you say goes to {}. Nothing was sent.", model.host())
-}
-
-pub(crate) fn no_key(assigned: &Assigned) -> Trouble {
-    let message = format!(
-        "The key for {} is not there: {}. Nothing was sent.",
-        assigned.model.host(),
-        crate::words::key(&assigned.key)
-    );
-    Trouble::new("secret_unavailable", &message, "Set it, or add the model again with `silas model add`.")
-}
-
-pub(crate) fn failed(error: &silas_agents::Error) -> Trouble {
-    let said = silas_gates::scrub::visible_line(&error.to_string(), 300);
-    // A host that stands first is written as it is.
-    let begins_with_a_word =
-        said.split(' ').next().is_some_and(|first| !first.contains(['.', ':', '[']) && first != "localhost");
-    let mut chars = said.chars();
-    let said: String = match chars.next().filter(|_| begins_with_a_word) {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => said,
-    };
-    Trouble::new(error.code(), &format!("{said}."), error.todo())
 }

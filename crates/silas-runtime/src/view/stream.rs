@@ -26,6 +26,9 @@ pub struct AskedModelView {
     /// Whether a piece of work waits for it, and no message.
     pub for_work: bool,
     pub since: Timestamp,
+    /// Where it did not answer: when it will be asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_until: Option<Timestamp>,
 }
 
 /// One thing that was looked at for an answer that is being made.

@@ -2,6 +2,7 @@
 
 use super::job::Failure;
 use super::run::WorkRun;
+use crate::minds::spending::Waits;
 use silas_agents::tools::{Intent, Wait};
 use silas_core::call_order::{ARGUMENTS_BYTES_MAX, ASKED_MAX, CallOrder};
 use silas_core::token::Kind;
@@ -22,8 +23,12 @@ impl WorkRun<'_> {
             arguments,
             undeclared: wait.undeclared.clone(),
         };
-        self.show("Waiting for your answer in Review");
-        let approved = self.work.ask_about_call(&order).await.map_err(Failure::Trouble)?;
-        Ok(approved.is_some())
+        self.rest.begins("Waiting for your answer in Review");
+        let approved = self.work.ask_about_call(&order).await;
+        // Where Silas goes away meanwhile, it goes on waiting after that.
+        if !self.work.house.is_stopping() {
+            self.rest.ends();
+        }
+        Ok(approved.map_err(Failure::Trouble)?.is_some())
     }
 }

@@ -66,7 +66,8 @@ impl Job {
         let (assigned, asking) = self.executor_of(mandate)?;
         let (so_far, used) = self.recalled()?;
         let budget = &item.definition().budget;
-        let purse = Purse::of_work(&work.minds, &assigned.model, budget, used);
+        let rest = self.rest.clone();
+        let purse = Purse::of_work(&work.minds, &assigned.model, budget, used).telling(&*rest);
         let so_far = Mutex::new(so_far);
         let seen = Mutex::new(Seen::default());
         let briefing = Sight { taint: Source::Signed.taint(), is_private: false, source: "the plan".to_owned() };
@@ -109,6 +110,7 @@ impl Job {
             }
             progress.attempts += 1;
             let step = self.step_of_work(item);
+            rest.shown_at(step);
             self.begin_attempt(step, progress.attempts)?;
             self.note_step_begins(item.definition().steps.len(), &By::Model, item)?;
             let run = WorkRun {
@@ -120,6 +122,7 @@ impl Job {
                 assigned: &assigned,
                 purse: &purse,
                 deadline: self.record.view.started_at.plus(Duration::from_secs(budget.max_wall_time_seconds)),
+                rest: &rest,
                 step,
                 payload: self.payload(item, &progress, guidance.as_deref()),
                 so_far: &so_far,
@@ -213,7 +216,6 @@ impl Job {
             let tools =
                 chain(hands::all(&copy, run.work, run.assigned.model.model()), Purpose::Work, run.mandate.offered());
             let mut stop = self.work.running.work().get(&run.execution).map(RunningWork::stops);
-            let left = run.deadline.since(self.work.house.clock.now());
             tokio::runtime::Handle::current().block_on(async {
                 let stopped = async {
                     match &mut stop {
@@ -226,7 +228,7 @@ impl Job {
                     biased;
                     () = stopped => Err(Break::Halted(Failure::Stopped)),
                     ended = Minds::execute(asking, &tools, run, seen, run.purse, calls_left) => ended,
-                    () = tokio::time::sleep(left) => Err(Break::Halted(Failure::Hands(silas_sandbox::Error::TimeUp))),
+                    () = over(run) => Err(Break::Halted(Failure::Hands(silas_sandbox::Error::TimeUp))),
                 }
             })
         };
@@ -301,6 +303,16 @@ impl Job {
             "failures": failures,
             "guidance": guidance,
         })
+    }
+}
+
+/// Comes back when the plan's time is over. While the work waits for somebody, that moment moves away.
+async fn over(run: &WorkRun<'_>) {
+    loop {
+        match run.time_left() {
+            left if left.is_zero() => return,
+            left => tokio::time::sleep(left).await,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::ending::{Ending, kept_words};
 use super::planning_again::{Again, Wants};
 use super::reach::Recorder;
+use super::rest::Rest;
 use super::withheld::{left_out, opened_commits, unproved_commits};
 use crate::Trouble;
 use crate::running::{Hold, Stop};
@@ -39,6 +40,8 @@ pub(super) struct Job {
     pub(super) order: Option<ExecutionId>,
     /// What the commands have reached; written while they run.
     pub(super) reach: Arc<Mutex<Reach>>,
+    /// How long it has waited for somebody; that is no time of its own.
+    pub(super) rest: Arc<Rest>,
     /// What has begun, may reach something outside, and has no result; with how many connections there had been before.
     pub(super) in_flight: Option<(Begun, u64)>,
     /// Why another plan is wanted, if one is.
@@ -55,12 +58,14 @@ pub(super) struct Job {
 impl Job {
     pub(super) fn new(work: Arc<Work>, record: WorkRecord, hold: Hold) -> Self {
         let reach = Arc::new(Mutex::new(record.reach.clone()));
+        let rest = Arc::new(Rest::of(&work, &record.view.execution));
         Job {
             work,
             record,
             hold,
             order: None,
             reach,
+            rest,
             in_flight: None,
             wants_other: None,
             useless: None,
@@ -404,7 +409,7 @@ impl Job {
     /// Begins a step, unless the budget is used up.
     pub(super) fn enter(&mut self, step: usize) -> Result<(), Failure> {
         // A result may wait for hours; how long its apply may take, the launcher knows.
-        if self.order.is_none() && !self.record.is_within_budget(self.work.house.clock.now()) {
+        if self.order.is_none() && !self.record.is_within_budget(self.work.house.clock.now(), self.rest.total()) {
             return Err(Failure::Hands(silas_sandbox::Error::TimeUp));
         }
         self.record.enter(step);

@@ -16,14 +16,19 @@ use silas_core::{ExecutionId, Tainted, Timestamp, hidden};
 use silas_gates::scrub;
 use silas_store::{Commit, executions, queue};
 use std::sync::Arc;
+use std::time::Duration;
 
 const WAITS: &str = "Waits for the vault";
 
 impl Work {
     /// The work, if its approval lets it go on.
-    pub(super) async fn still_admitted(&self, execution: &ExecutionId) -> Result<Option<Admitted>, Trouble> {
+    pub(super) async fn still_admitted(
+        &self,
+        execution: &ExecutionId,
+        rested: Duration,
+    ) -> Result<Option<Admitted>, Trouble> {
         let (engine, id) = (self.house.engine.clone(), execution.clone());
-        Ok(self.house.store.read(move |tx| Ok(engine.readmit(tx, &id)?.ok())).await?)
+        Ok(self.house.store.read(move |tx| Ok(engine.readmit_rested(tx, &id, rested)?.ok())).await?)
     }
 
     /// Puts it back into the queue, says so once, and shows it among what is under way.

@@ -2,6 +2,7 @@
 //! down, and what of it the model hears.
 
 use super::job::Failure;
+use super::rest::Rest;
 use crate::assignment::Assigned;
 use crate::minds::call_log::{self, Whose};
 use crate::minds::exits::judged;
@@ -27,6 +28,7 @@ use silas_store::Commit;
 use silas_store::answers::{self, Answer};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub(super) struct WorkRun<'a> {
     pub(super) work: &'a Arc<Work>,
@@ -36,8 +38,9 @@ pub(super) struct WorkRun<'a> {
     pub(super) declared: Declared<'a>,
     pub(super) assigned: &'a Assigned,
     pub(super) purse: &'a Purse<'a>,
-    /// When the plan's time is over.
+    /// When the plan's time would be over if it had waited for nobody.
     pub(super) deadline: Timestamp,
+    pub(super) rest: &'a Rest,
     /// Which line of the work shows what happens.
     pub(super) step: usize,
     /// What this attempt is about; see [`boundary::allowlist`].
@@ -70,6 +73,10 @@ impl WorkRun<'_> {
 
     fn whose(&self) -> Whose {
         Whose::Work(self.execution.clone())
+    }
+
+    pub(super) fn time_left(&self) -> Duration {
+        self.deadline.plus(self.rest.total()).since(self.work.house.clock.now())
     }
 
     /// Counts the questions to the owner.
@@ -120,7 +127,7 @@ impl Run for WorkRun<'_> {
     }
 
     fn gates(&self, spec: &Spec, arguments: Value) -> Result<Value, String> {
-        let time_left = TimeLeft { secs: self.deadline.since(self.work.house.clock.now()).as_secs() };
+        let time_left = TimeLeft { secs: self.time_left().as_secs() };
         let gates = Gates::new([self.counts as &dyn Gate, &time_left]);
         gates.tool_call(spec, arguments).map_err(|blocked| blocked.why)
     }

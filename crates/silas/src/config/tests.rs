@@ -72,6 +72,7 @@ fn everything_has_its_default() {
                 replans_max: 2,
                 effort: Thinking::Auto,
                 timeout_seconds: 90,
+                patience_minutes: 360,
             },
             search: Searching { url: None, domains: None, results_max: 8 },
             limits: Limits {

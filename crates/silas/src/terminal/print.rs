@@ -165,16 +165,41 @@ pub(super) fn ambient(snapshot: &Value, n_cards: usize) -> String {
         (0, waits) => match (waiting_for(snapshot).first(), waits) {
             (None, None) => "All quiet".to_owned(),
             (None, Some(waits)) => waits,
-            (Some(asked), None) => format!("Waiting for {}", asked.model),
-            (Some(asked), Some(waits)) => format!("Waiting for {} · {waits}", asked.model),
+            (Some(asked), None) => waited_for(asked),
+            (Some(asked), Some(waits)) => format!("{} · {waits}", waited_for(asked)),
         },
-        (n, None) => format!("{n} active"),
-        (n, Some(waits)) => format!("{n} active · {waits}"),
+        (n, waits) => {
+            let until = waiting_for(snapshot).into_iter().find(|asked| asked.waits_until.is_some());
+            let until = until.map(|asked| waited_for(&asked));
+            [Some(format!("{n} active")), until, waits].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        }
     }
 }
 
 pub(super) fn n_running(snapshot: &Value) -> usize {
     snapshot["work"].as_array().into_iter().flatten().filter(|work| work["running"] == true).count()
+}
+
+/// A provider that is left alone for a while, or a model that has not answered yet.
+fn waited_for(asked: &AskedModelView) -> String {
+    match asked.waits_until {
+        Some(until) => format!("Waiting for the provider until {}", wall_clock::hour(until)),
+        None => format!("Waiting for {}", asked.model),
+    }
+}
+
+/// Since when somebody waits for it, and what ends that.
+fn since_when(asked: &AskedModelView) -> String {
+    let since = wall_clock::minute(asked.since);
+    let so_far = match asked.waits_until {
+        Some(until) => format!(
+            "The provider of {} has not answered since {since}, and is asked again at {}.",
+            asked.model,
+            wall_clock::minute(until)
+        ),
+        None => format!("{} was asked at {since} and has not answered yet.", asked.model),
+    };
+    format!("{so_far} `silas stop --all` ends the waiting.")
 }
 
 /// The models that were asked and have not answered, longest first.
@@ -220,8 +245,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     }
     println!("{}.", ambient(&line.snapshot, n_cards));
     for asked in waiting_for(&line.snapshot) {
-        let since = wall_clock::minute(asked.since);
-        println!("{} was asked at {since} and has not answered yet. `silas stop --all` ends the waiting.", asked.model);
+        println!("{}", since_when(&asked));
     }
     if let Some(stopped) = stopped(&line.snapshot["stopped"]) {
         println!("{stopped}");

@@ -10,6 +10,8 @@ use silas_core::token::Verdict;
 use std::fs;
 use std::path::Path;
 
+/// Nobody is waited for.
+const IMPATIENT: (&str, &str) = ("SILAS__MODELS__PATIENCE_MINUTES", "0");
 const WISH: &str = "fix the time-zone bug in this repo";
 const CLOCK: &str = "from datetime import datetime, timezone\n\n\ndef stamp(seconds):\n    return datetime.fromtimestamp(seconds).isoformat()\n";
 const TEST: &str = "import os, time, unittest\nfrom clock import stamp\n\n\nclass Stamp(unittest.TestCase):\n    def test_everywhere(self):\n        for zone in ('UTC', 'Asia/Tokyo'):\n            os.environ['TZ'] = zone\n            time.tzset()\n            self.assertEqual(stamp(0), '1970-01-01T00:00:00+00:00')\n";
@@ -255,7 +257,7 @@ fn a_provider_that_fails_ends_the_work_with_its_reason() {
         (Act::Cut("{\"su".to_owned()), 3, "broke off"),
         (Act::Garbage("data: <html>\n\n".to_owned()), 3, "cannot be read"),
     ] {
-        let world = World::new(Dialect::OpenAi, &[ASKING]);
+        let world = World::new(Dialect::OpenAi, &[ASKING, IMPATIENT]);
         let card = world.ends("", vec![act]);
         let why = lines(&card, "What happened");
         assert!(why.contains(words), "{words}: {why}");
@@ -265,7 +267,7 @@ fn a_provider_that_fails_ends_the_work_with_its_reason() {
 
 #[test]
 fn silence_ends_with_the_model_s_time() {
-    let world = World::new(Dialect::OpenAi, &[ASKING, ("SILAS__MODELS__TIMEOUT_SECONDS", "1")]);
+    let world = World::new(Dialect::OpenAi, &[ASKING, IMPATIENT, ("SILAS__MODELS__TIMEOUT_SECONDS", "1")]);
     let card = world.ends("", vec![Act::Silence]);
     assert!(lines(&card, "What happened").contains("did not answer in time"));
     assert_eq!(world.work_asked().len(), 3);

@@ -290,7 +290,7 @@ fn options(card: &Card) -> Option<&[String]> {
 
 #[test]
 fn a_planner_that_fails_after_the_answer_loses_neither_wish_nor_answers() {
-    let world = World::new(&[]);
+    let world = World::new(&[("SILAS__MODELS__PATIENCE_MINUTES", "0")]);
     let repo = world.silas.repo();
     world.silas.command(&["root", "add", repo.to_str().unwrap(), "--yes"]);
     let failing = vec![asks(&["c", "d"]), refuses(), refuses(), refuses()];

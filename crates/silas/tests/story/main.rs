@@ -94,4 +94,5 @@ mod unknown_effect;
 mod upkeep;
 mod vault;
 mod whose_words;
+mod weather;
 mod workspace;

@@ -396,7 +396,7 @@ fn a_model_elsewhere_is_refused_where_everything_must_stay() {
 #[test]
 fn trouble_at_the_provider_is_an_answer() {
     let server = server(vec![Act::Status(429, vec![("retry-after", "7200".to_owned())], String::new())]);
-    let silas = configured(&server, &[]);
+    let silas = configured(&server, &[("SILAS__MODELS__PATIENCE_MINUTES", "0")]);
     let (mut line, reply) = agreed(&silas, "one");
     assert!(reply.contains("overloaded") && reply.contains("say it again"), "{reply}");
     for (act, words) in [

@@ -141,7 +141,17 @@ fn nothing_is_sent_that_is_not_documented() {
             }
         }
     }
-    let anthropic = ["max_tokens", "messages", "model", "output_config", "stream", "system", "tool_choice", "tools"];
+    let anthropic = [
+        "cache_control",
+        "max_tokens",
+        "messages",
+        "model",
+        "output_config",
+        "stream",
+        "system",
+        "tool_choice",
+        "tools",
+    ];
     for mode in [Mode::JsonSchema, Mode::ForcedTool, Mode::Prose] {
         for field in body_for("anthropic:claude-sonnet-4-5", mode).as_object().unwrap().keys() {
             assert!(anthropic.contains(&field.as_str()), "{field}");

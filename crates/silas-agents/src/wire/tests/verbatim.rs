@@ -149,18 +149,28 @@ fn effort_is_said_in_each_provider_s_own_way() {
     assert!(untold.get("thinking").is_none() && untold["output_config"].get("effort").is_none());
 }
 
-/// The instructions, the tools and everything said so far are kept by the provider; the mark moves with the end.
+/// The instructions, the tools and everything said so far are kept by the provider, and nothing in them says so.
 #[test]
-fn a_dialogue_marks_what_may_be_kept() {
-    let kept = json!({ "type": "ephemeral" });
-    let name = ModelName::parse("anthropic:claude-haiku-4-5").unwrap();
-    let first = body(&name, &Request { turns: Vec::new(), ..dialogue(Mode::ForcedTool) }, None);
-    assert_eq!(first["system"], json!([{ "type": "text", "text": "S", "cache_control": kept }]));
-    assert_eq!(first["messages"][0]["content"], json!([{ "type": "text", "text": "U", "cache_control": kept }]));
-    let later = body(&name, &dialogue(Mode::ForcedTool), None);
-    assert_eq!(later["messages"][0]["content"], json!([{ "type": "text", "text": "U" }]));
-    assert_eq!(later["messages"][2]["content"][2]["cache_control"], kept);
-    assert_eq!(later.to_string().matches("cache_control").count(), 2);
+fn a_dialogue_begins_byte_for_byte_like_the_one_before() {
+    for name in ["anthropic:claude-haiku-4-5", "openai:gpt-5", "openrouter:a/b", "ollama:qwen3"] {
+        let name = ModelName::parse(name).unwrap();
+        let first = Request { turns: Vec::new(), ..dialogue(Mode::ForcedTool) };
+        // Whoever was seen to think is given more room, and that is no reason to read everything again.
+        let later = Request { output_tokens_max: 16_064, ..dialogue(Mode::ForcedTool) };
+        let (first, later) = (text(&body(&name, &first, None)), text(&body(&name, &later, None)));
+        let value: Value = serde_json::from_str(&first).unwrap();
+        let said = serde_json::to_string(&value["messages"]).unwrap();
+        let end = first.find(&said).unwrap() + said.len() - 1;
+        assert!(later.starts_with(&first[..end]), "{first}\n{later}");
+        let is_marked = value["cache_control"] == json!({ "type": "ephemeral" });
+        assert_eq!(
+            (is_marked, first.matches("cache_control").count()),
+            match name.provider() {
+                Provider::Anthropic => (true, 1),
+                _ => (false, 0),
+            }
+        );
+    }
     let single = body_for("anthropic:claude-haiku-4-5", Mode::JsonSchema);
     assert!(!single.to_string().contains("cache_control"), "what is asked once is not worth keeping");
 }

@@ -32,5 +32,11 @@ fn of_two_that_end_at_once_the_last_word_is_the_list_that_holds() {
 }
 
 fn view() -> AskedModelView {
-    AskedModelView { model: "one".to_owned(), role: Role::ALL[0], for_work: false, since: Timestamp::EPOCH }
+    AskedModelView {
+        model: "one".to_owned(),
+        role: Role::ALL[0],
+        for_work: false,
+        since: Timestamp::EPOCH,
+        waits_until: None,
+    }
 }

@@ -15,7 +15,16 @@ fn at() -> Timestamp {
 fn options() -> ModelOptions {
     let caps = Caps { day: 2_000_000, month: 20_000_000 };
     let (calls_per_minute, turn_tokens_max, replans_max) = (30, 100_000, 1);
-    ModelOptions { named: Vec::new(), local_only: false, caps, calls_per_minute, turn_tokens_max, replans_max }
+    let patience = std::time::Duration::ZERO;
+    ModelOptions {
+        named: Vec::new(),
+        local_only: false,
+        caps,
+        calls_per_minute,
+        turn_tokens_max,
+        patience,
+        replans_max,
+    }
 }
 
 fn grant(policy_version: u32) -> ModelGrant {

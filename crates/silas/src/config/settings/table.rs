@@ -202,7 +202,7 @@ pub(in crate::config) const SETTINGS: &[Setting] = &[
         key: "models.turn_budget_tokens",
         default: Default::Number(300_000),
         rule: range(1000, 10_000_000),
-        about: "Tokens that one message of yours may use up. A question counts at its largest until it is answered.",
+        about: "Tokens that one message of yours may use up: a question at its largest before it is asked, and as its provider counts it afterwards.",
     },
     Setting {
         key: "models.replans_max",
@@ -221,6 +221,12 @@ pub(in crate::config) const SETTINGS: &[Setting] = &[
         default: Default::Number(90),
         rule: range(1, 3600),
         about: "How long a model may take to begin its answer; half of it between two pieces.",
+    },
+    Setting {
+        key: "models.patience_minutes",
+        default: Default::Number(360),
+        rule: range(0, 1440),
+        about: "How long a question waits in sight for a provider that is overloaded, asks for patience or breaks off, before it is given up. 0: not at all.",
     },
     Setting {
         key: "search.url",
