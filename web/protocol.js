@@ -92,11 +92,12 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], answering: DraftView | null, waiting_for: AskedModelView[], looking: LookView[], activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, stopped: StopView | null, n_durable_commits: number, leaving: boolean, trouble: TroubleView | null }} Snapshot
+ * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], outputs: OutputView[], answering: DraftView | null, waiting_for: AskedModelView[], looking: LookView[], activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, stopped: StopView | null, n_durable_commits: number, leaving: boolean, trouble: TroubleView | null }} Snapshot
  * @typedef {{ code: string, message: string, todo: string }} TroubleView
  * @typedef {{ at: string, n_works: number, n_grants: number, models?: string[] }} StopView
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
+ * @typedef {{ type: 'output', output: OutputView }} OutputUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], no_model: string | null }} ActivityUpdate
  * @typedef {{ type: 'answered', answered: AnsweredView }} AnsweredUpdate
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
@@ -104,7 +105,7 @@
  * @typedef {{ type: 'looking', looking: LookView[] }} LookingUpdate
  * @typedef {{ model: string, role: string, for_work: boolean, since: string, waits_until?: string }} AskedModelView
  * @typedef {{ message: string, text: string, at: string }} LookView
- * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate | WaitingForUpdate | LookingUpdate} Update
+ * @typedef {CardsUpdate | WorkUpdate | OutputUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate | WaitingForUpdate | LookingUpdate} Update
  * @typedef {{ card: string, verdict: Verdict, device: string, at: string }} AnsweredView
  * @typedef {{ reply: string, text: string, is_second: boolean }} DraftView
  * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView
@@ -123,6 +124,8 @@
  * @typedef {{ message: string, came_of: CameOf }} Answering
  * @typedef {'answered' | 'done' | 'begun' | 'asked' | 'refused'} CameOf
  * @typedef {{ execution: string, work_item: string, wish?: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
+ * @typedef {{ execution: string, printed: PrintedView[] }} OutputView
+ * @typedef {{ nth: number, check: string | null, n_left_out: number, text: string }} PrintedView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
  * @typedef {{ summary: string, away: PeriodView | null, spent: Spent, rows: Row[], earlier: number | null, n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView

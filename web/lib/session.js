@@ -80,7 +80,12 @@ async function receive(message, reply) {
     case 'draft': return set({ answering: message.draft });
     case 'waiting_for': return set({ waiting_for: message.waiting_for });
     case 'looking': return set({ looking: message.looking });
-    case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
+    case 'work': {
+      const { work } = message;
+      const outputs = work.running ? state.outputs : state.outputs.filter(({ execution }) => execution !== work.execution);
+      return set({ work: upsert(state.work, work, ({ execution }) => execution), outputs });
+    }
+    case 'output': return set({ outputs: upsert(state.outputs, message.output, ({ execution }) => execution) });
     case 'activity': {
       set({ older: pages.pushedOut(message.activity), activity: message.activity, grants: message.grants, n_more_grants: message.n_more_grants, devices: message.devices, no_model: message.no_model });
       return witness.see(message.activity, askLedger);

@@ -25,6 +25,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {Card[]} cards
  * @property {number} n_more_cards How many wait beyond these.
  * @property {import('../protocol.js').WorkView[]} work
+ * @property {import('../protocol.js').OutputView[]} outputs What running work prints; nowhere kept.
  * @property {import('../protocol.js').ActivityView} activity
  * @property {{ rows: import('../protocol.js').Row[], earlier: number | null } | null} older What happened before that, as far as somebody asked.
  * @property {{ list: import('../protocol.js').WorkItemView[], n_more: number } | null} works All work, as far as somebody asked.
@@ -75,6 +76,7 @@ const EMPTY = {
   cards: [],
   n_more_cards: 0,
   work: [],
+  outputs: [],
   activity: { summary: '', away: null, spent: { period: '', microusd: 0, cap_microusd: 0 }, rows: [], earlier: null, n_entries: 0, head: null, epoch: 0, verified: null },
   older: null,
   works: null,

@@ -163,7 +163,7 @@ const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], answering: null, waiting_for: [], looking: [], activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], outputs: [], answering: null, waiting_for: [], looking: [], activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
     understood: UNDERSTOOD, no_model: NO_MODEL, stopped: null, ...change,
   };
 }

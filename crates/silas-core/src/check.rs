@@ -300,7 +300,7 @@ fn is_yes(protected: &bool) -> bool {
 const COMMAND_CHARS_KEPT: usize = 500;
 
 /// Characters of output that a result keeps.
-pub const OUTPUT_CHARS_KEPT: usize = 1000;
+pub const OUTPUT_CHARS_KEPT: usize = 2000;
 
 /// What one run of one check showed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]

@@ -9,7 +9,7 @@ use crate::host::{HOSTS_MAX, HostGrant};
 use crate::roots::Place;
 use crate::toolchain::{TOOLCHAINS_MAX, Toolchain};
 use crate::work::{COMMAND_BYTES_MAX, DIRECTORIES_MAX, TIMEOUT_SECS_MAX};
-use crate::{ExecutionId, Taint, Tainted, canonical};
+use crate::{ExecutionId, Taint, Tainted, canonical, excerpt};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -171,9 +171,9 @@ pub struct ExecutionResult {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
-    /// Standard output, cut.
+    /// Standard output; of a long one its beginning and its end.
     pub return_value: String,
-    /// What else there is, by name: `stderr`, cut, if anything was written there.
+    /// What else there is, by name: `stderr`, in the same way, if anything was written there.
     pub artifacts: BTreeMap<String, String>,
 }
 
@@ -181,7 +181,7 @@ impl Content {
     /// The same with this many characters of each part at most.
     #[must_use]
     pub fn cut(self, chars_max: usize) -> Content {
-        let cut = |text: String| text.chars().take(chars_max).collect();
+        let cut = |text: String| excerpt::of(&text, chars_max);
         let artifacts = self.artifacts.into_iter().map(|(name, text)| (name, cut(text))).collect();
         Content { return_value: cut(self.return_value), artifacts }
     }
@@ -206,21 +206,33 @@ pub struct Metadata {
     /// Names of hosts that it asked for and may not reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
+    /// Where the next commands find all of what it printed, if that is more than is kept here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed_at: Option<String>,
 }
+
+type Stream<'a> = (&'a [u8], usize);
+
+/// The directory inside in which a run's commands find what earlier ones printed.
+pub const PRINTED_INSIDE: &str = "/tmp/printed";
 
 /// Characters of each stream that a result keeps.
 pub const STREAM_CHARS_MAX: usize = 10_000;
 
 impl ExecutionResult {
-    pub fn new(execution_id: ExecutionId, step_index: u32, metadata: Metadata, stdout: &[u8], stderr: &[u8]) -> Self {
-        let cut = |bytes: &[u8]| -> (String, bool) {
-            let text = String::from_utf8_lossy(bytes);
-            let kept: String = text.chars().take(STREAM_CHARS_MAX).collect();
-            let is_cut = kept.len() < text.len();
-            (kept, is_cut)
+    /// The streams, each with how many characters were left out of its middle before.
+    pub fn new(
+        execution_id: ExecutionId,
+        step_index: u32,
+        metadata: Metadata,
+        stdout: Stream<'_>,
+        stderr: Stream<'_>,
+    ) -> Self {
+        let cut = |(bytes, n_missing): Stream<'_>| -> (String, bool) {
+            excerpt::of_longer(&String::from_utf8_lossy(bytes), n_missing, STREAM_CHARS_MAX)
         };
         // Where an output was cut, its last character may be cut too.
-        let is_text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+        let is_text = |(bytes, _): Stream<'_>| match std::str::from_utf8(bytes) {
             Ok(_) => true,
             Err(e) => metadata.is_truncated && e.error_len().is_none(),
         };
@@ -254,8 +266,9 @@ impl ExecutionResult {
             is_disk_nearly_full: false,
             is_not_text: false,
             asked: Vec::new(),
+            printed_at: None,
         };
-        let result = ExecutionResult::new(execution_id, step_index, metadata, b"", why.as_bytes());
+        let result = ExecutionResult::new(execution_id, step_index, metadata, (b"", 0), (why.as_bytes(), 0));
         ExecutionResult { error: Some(why.to_owned()), ..result }
     }
 

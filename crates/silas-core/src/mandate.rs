@@ -21,11 +21,27 @@ pub struct Mandate {
 }
 
 /// Tools that a plan may name. Each but the last two works in the private copy alone.
-pub const TOOLS: [&str; 7] =
-    ["shell_exec", "python_exec", "read_file", WRITE_FILE, "list_files", "tell_user", "web_search"];
-/// Writes a file in the copy, and so can do no more than a command there: who has one of these has it too.
+pub const TOOLS: [&str; 10] = [
+    "shell_exec",
+    "python_exec",
+    "read_file",
+    SEARCH,
+    "list_files",
+    EDIT_FILE,
+    APPLY_PATCH,
+    WRITE_FILE,
+    "tell_user",
+    "web_search",
+];
+pub const EDIT_FILE: &str = "edit_file";
+pub const APPLY_PATCH: &str = "apply_patch";
 pub const WRITE_FILE: &str = "write_file";
+pub const SEARCH: &str = "search";
 const COMMANDS: [&str; 2] = ["shell_exec", "python_exec"];
+/// They write files in the copy, and so can do no more than a command there: who has a command, or one of them, has them all.
+const WRITERS: [&str; 3] = [EDIT_FILE, APPLY_PATCH, WRITE_FILE];
+/// It reads files, and so can do no more than whoever reads them or runs commands.
+const READERS: [&str; 3] = ["read_file", "shell_exec", "python_exec"];
 /// What a plan gets that names none: everything that stays inside.
 pub const USUAL_TOOLS: [&str; 5] = ["shell_exec", "python_exec", "read_file", "list_files", "tell_user"];
 
@@ -50,7 +66,8 @@ impl Mandate {
     /// Whether the work may use a tool: the plan names it, or names one that can do the same and more.
     pub fn has(&self, tool: &str) -> bool {
         let names = |tool: &str| self.tools.iter().any(|name| name == tool);
-        names(tool) || (tool == WRITE_FILE && COMMANDS.into_iter().any(names))
+        let writes = WRITERS.contains(&tool) && COMMANDS.into_iter().chain(WRITERS).any(names);
+        names(tool) || writes || (tool == SEARCH && READERS.into_iter().any(names))
     }
 
     /// Every tool that the work may use.

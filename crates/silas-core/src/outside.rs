@@ -70,6 +70,19 @@ impl Reached {
     }
 }
 
+/// A piece of what a command prints while it runs: to be looked at, and for nothing else. Nothing is decided by it, it is
+/// kept nowhere, and no model is given it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Piece {
+    /// Whose it is, if it is a check's; several run side by side.
+    pub check: Option<String>,
+    /// The first of its command: what an earlier one printed is over.
+    pub is_first: bool,
+    /// Characters before it that were left out, because more came than anybody reads.
+    pub n_left_out: u64,
+    pub text: String,
+}
+
 /// It could not be written down, so it may not go on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("what the sandbox reached could not be written down")]
@@ -79,6 +92,15 @@ pub struct NotRecorded;
 pub trait Outside {
     /// A connection was made or refused. An error ends the run: nothing is reached that is not written down.
     fn connected(&mut self, connection: &Connection) -> Result<(), NotRecorded>;
+
+    /// What a program writes, as it comes; called with nothing now and then, so that what was held back can be shown.
+    fn wrote(&mut self, _bytes: &[u8]) {}
+
+    /// How far the private copy is that is being made, now and then.
+    fn copying(&mut self, _files: u64, _bytes: u64) {}
+
+    /// What a program writes, where somebody looks on.
+    fn printed(&mut self, _piece: Piece) {}
 
     /// The value of a secret that the plan names. `None` if there is no such secret; an error ends the run.
     fn secret(&mut self, reference: &SecretRef) -> Result<Option<Secret>, NotRecorded>;

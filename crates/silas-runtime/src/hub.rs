@@ -157,9 +157,12 @@ impl Hub {
             .filter_map(|execution| serde_json::from_value::<WorkRecord>(execution.result?).ok())
             .map(|record| (record.view.execution.clone(), record.view))
             .collect();
-        for running in self.running.work().values() {
-            work.insert(running.view.execution.clone(), running.view.clone());
+        let mut outputs = Vec::new();
+        for (execution, running) in self.running.work().iter() {
+            work.insert(execution.clone(), running.view.clone());
+            outputs.push(running.output.view(execution));
         }
+        outputs.retain(|output| !output.printed.is_empty());
         let mut work: Vec<WorkView> = work.into_values().collect();
         work.sort_by_key(|view| view.started_at);
         let stopped = stopped.filter(|stop| work.iter().all(|view| view.started_at <= stop.at));
@@ -178,6 +181,7 @@ impl Hub {
             n_more_cards: cards.n_more_cards,
             cards: cards.cards,
             work,
+            outputs,
             // Looked at after the entries: a draft goes before its entry comes.
             answering: lock(&self.drafts).last().cloned(),
             waiting_for: self.asked_models.list(),

@@ -3,6 +3,7 @@
 //! Only kept in memory. What must outlive the process is in the durable queue.
 
 mod hold;
+mod output;
 mod waiting;
 
 pub(crate) use hold::{Hold, Holds};
@@ -10,6 +11,7 @@ pub(crate) use waiting::{Answer, Waiting};
 
 use crate::house::lock;
 use crate::view::WorkView;
+use output::Output;
 use silas_core::ExecutionId;
 use silas_sandbox::Canceller;
 use std::collections::BTreeMap;
@@ -30,6 +32,8 @@ pub struct Running {
 /// Work under way: what it shows, and how to stop it.
 pub(crate) struct RunningWork {
     pub(crate) view: WorkView,
+    /// What its commands print. Written by its workshop, bounded, and never kept.
+    pub(crate) output: Output,
     /// There from the opening of the workshop until the apply begins: what is being put in place is never torn.
     pub(crate) canceller: Option<Canceller>,
     /// Written by whoever stops it; watched by the work where it waits for something else than its workshop.
@@ -50,7 +54,13 @@ pub(crate) enum Stop {
 
 impl RunningWork {
     pub(crate) fn new(view: WorkView) -> Self {
-        RunningWork { view, canceller: None, stop: watch::Sender::new(Stop::No), waits: false }
+        RunningWork {
+            view,
+            output: Output::default(),
+            canceller: None,
+            stop: watch::Sender::new(Stop::No),
+            waits: false,
+        }
     }
 
     /// Work that waits for the vault.

@@ -20,7 +20,7 @@ pub use stream::{
 };
 pub use trust::{DeviceView, GrantView, GrantsPage, Uses};
 pub use work::{
-    PatchView, ProofStep, ProofView, RanView, StepState, StepView, StopView, UndoView, WorkItemView, WorkListPage,
+    OutputView, PatchView, PrintedView, ProofStep, ProofView, RanView, StepState, StepView, StopView, UndoView, WorkItemView, WorkListPage,
     WorkView,
 };
 
@@ -47,6 +47,8 @@ pub struct Snapshot {
     pub n_more_cards: usize,
     /// The work shown in the Stream, oldest first.
     pub work: Vec<WorkView>,
+    /// What the commands of running work print.
+    pub outputs: Vec<OutputView>,
     /// The answer that a model is giving now, as far as it has come.
     pub answering: Option<DraftView>,
     /// The models that were asked and have not answered yet, longest first.
@@ -97,6 +99,10 @@ pub enum Update {
     Cards(CardsPage),
     Work {
         work: WorkView,
+    },
+    /// What running work prints, in the place of what was shown of it before.
+    Output {
+        output: OutputView,
     },
     Activity {
         activity: ActivityView,

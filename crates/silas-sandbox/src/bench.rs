@@ -23,6 +23,7 @@ use serde::Serialize;
 use silas_core::changeset::{Change, FileDiff};
 use silas_core::check::CheckResult;
 use silas_core::envelope::{ExecutionResult, Executor, Metadata};
+use silas_core::excerpt;
 use silas_core::fail::{self, FailPoint};
 use silas_core::number::grouped;
 use silas_core::testlog::TestLog;
@@ -36,6 +37,7 @@ mod finishing;
 mod keep;
 mod meanwhile;
 mod once_more;
+mod printed;
 mod read_in;
 mod side_by_side;
 mod verify;
@@ -114,9 +116,10 @@ impl Bench {
                 WorkshopAsk::Copy => self.copy().and_then(|done| reply(&done)),
                 WorkshopAsk::Checks { phase } => self.checks(phase).and_then(|done| reply(&done)),
                 WorkshopAsk::Step { n } => self.step(n).and_then(|done| reply(&done)),
-                WorkshopAsk::Work { command, timeout_secs } => {
-                    self.work(&command, timeout_secs).and_then(|done| reply(&done))
+                WorkshopAsk::Work { command, cwd, timeout_secs } => {
+                    self.work(&command, cwd.as_deref(), timeout_secs).and_then(|done| reply(&done))
                 }
+                WorkshopAsk::Files { order, known } => self.files(&order, &known).and_then(|done| reply(&done)),
                 WorkshopAsk::Again => self.again().and_then(|done| reply(&done)),
                 WorkshopAsk::Changes => self.changes().and_then(|done| reply(&done)),
                 WorkshopAsk::Collide => self.collide().and_then(|done| reply(&done)),
@@ -153,7 +156,7 @@ impl Bench {
         self.must(!self.is_kept && self.workspace.is_none(), "the copy is made once")?;
         let started = Instant::now();
         let home = self.ground.memory.work(&self.permit.execution);
-        let lifeline = Lifeline::of(&self.socket);
+        let lifeline = Lifeline::of(&self.socket).telling();
         let commits = self.permit.plan.definition().commits;
         let wanted = Wanted { copies: self.ground.copies, commits, terms: self.terms() };
         let workspace = Workspace::make(&home, &self.permit.roots, &wanted, lifeline)?;
@@ -245,7 +248,9 @@ impl Bench {
         match ran {
             Ran::Ended(outcome) => {
                 let why = self.why_killed(&outcome).or_else(|| self.why_cut(&outcome));
-                let [stdout, stderr] = [&outcome.stdout, &outcome.stderr].map(|stream| relay.hide_given(stream));
+                let streams = [(&outcome.stdout, &outcome.stdout_end), (&outcome.stderr, &outcome.stderr_end)];
+                let streams = streams.map(|(head, (end, n))| printed::whole(head, end, *n));
+                let [(stdout, no_out), (stderr, no_err)] = streams.map(|(stream, n)| (relay.hide_given(&stream), n));
                 let metadata = Metadata {
                     executor,
                     took_ms: millis(outcome.took),
@@ -254,9 +259,13 @@ impl Bench {
                     is_disk_nearly_full: outcome.is_disk_nearly_full,
                     is_not_text: false,
                     asked: outcome.asked,
+                    printed_at: None,
                     ended: outcome.ended,
                 };
-                let result = ExecutionResult::new(execution, index, metadata, &stdout, &stderr);
+                let mut result = ExecutionResult::new(execution, index, metadata, (&stdout, no_out), (&stderr, no_err));
+                if result.metadata.is_truncated && self.mandate().is_ok() {
+                    result.metadata.printed_at = self.keep_printed(index, &stdout, &stderr);
+                }
                 ExecutionResult { error: why.or(result.error), ..result }
             }
             Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, executor, &why),
@@ -419,9 +428,9 @@ fn millis(took: Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What a program printed, as text, from its beginning.
-fn words(stdout: &[u8], stderr: &[u8], chars_max: usize) -> String {
-    let stdout = String::from_utf8_lossy(stdout);
-    let stderr = String::from_utf8_lossy(stderr);
-    stdout.chars().chain(stderr.chars()).take(chars_max).collect()
+/// What a program printed, as text: all of it, or its beginning and its end.
+fn words(outcome: &CellOutcome, chars_max: usize) -> String {
+    let CellOutcome { stdout, stdout_end, stderr, stderr_end, .. } = outcome;
+    let [out, err] = [(stdout, stdout_end), (stderr, stderr_end)].map(|(head, (end, n))| printed::whole(head, end, *n));
+    excerpt::of_longer(&String::from_utf8_lossy(&[out.0, err.0].concat()), out.1 + err.1, chars_max).0
 }

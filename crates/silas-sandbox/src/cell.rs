@@ -144,6 +144,9 @@ pub struct CellOutcome {
     pub ended: silas_core::check::Ended,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
+    /// Of a stream that is longer than `output_bytes_max`, what came last, and how many bytes lie between.
+    pub stdout_end: (Vec<u8>, u64),
+    pub stderr_end: (Vec<u8>, u64),
     /// At least one of the streams was longer than `output_bytes_max`.
     pub is_truncated: bool,
     /// What `memory_bytes_max` and `processes_max` were enforced by.
@@ -199,11 +202,22 @@ pub fn run_with(
     brokers: Brokers<'_>,
 ) -> Result<CellOutcome, Error> {
     let started = Instant::now();
-    let prepared = prepared::Prepared::new(spec)?;
-    let seen = supervise::run(&prepared, &spec.limits, streams, cancel, brokers)?;
+    finish(&prepared::Prepared::new(spec)?, started, streams, cancel, brokers)
+}
+
+fn finish(
+    prepared: &prepared::Prepared<'_>,
+    started: Instant,
+    streams: Streams,
+    cancel: Option<BorrowedFd<'_>>,
+    brokers: Brokers<'_>,
+) -> Result<CellOutcome, Error> {
+    let mut seen = supervise::run(prepared, prepared.limits, streams, cancel, brokers)?;
     Ok(CellOutcome {
         ended: seen.ended,
         is_truncated: seen.stdout.is_cut || seen.stderr.is_cut,
+        stdout_end: seen.stdout.take_end(),
+        stderr_end: seen.stderr.take_end(),
         stdout: seen.stdout.kept,
         stderr: seen.stderr.kept,
         limits: seen.limits,
@@ -214,6 +228,17 @@ pub fn run_with(
         signalled: seen.signalled,
         took: started.elapsed(),
     })
+}
+
+/// Code of our own that runs in the place of a program, as confined as one; it gives its exit code.
+pub(crate) type Own<'a> = &'a dyn Fn() -> i32;
+
+/// [`run`] with code of our own in the place of the program, which `spec` only names. It is a copy of this process that
+/// has given up everything that a program would not have; what it knows is what this process knows.
+pub(crate) fn run_own(spec: &CellSpec, own: Own<'_>, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
+    let brokers = Brokers { outside: &mut Nobody, resolver: &crate::broker::system_resolver };
+    let prepared = prepared::Prepared { own: Some(own), ..prepared::Prepared::new(spec)? };
+    finish(&prepared, Instant::now(), Streams::Kept, cancel, brokers)
 }
 
 /// Everything here is bound to the calling thread or copies only it.

@@ -38,6 +38,7 @@ mod errand;
 mod error;
 mod extent;
 mod fd_passing;
+mod files;
 mod fitting;
 mod fixed;
 mod flood;

@@ -11,11 +11,12 @@ use silas_core::device::{Certificate, CertificateBody};
 use silas_core::event::Phase;
 use silas_core::evidence::{Allowance, Evidence};
 use silas_core::execution::ExecutionState;
+use silas_core::file_order::{FileOrder, Sights};
 use silas_core::flags::Flag;
 use silas_core::instruction::SampleOrder;
 use silas_core::key_service::SignBody;
 use silas_core::number::grouped;
-use silas_core::outside::Connection;
+use silas_core::outside::{Connection, Piece};
 use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::secret::SecretRef;
 use silas_core::token::TokenBody;
@@ -102,7 +103,14 @@ pub(crate) enum WorkshopAsk {
     /// A command that a model chose, where the plan leaves the work to one.
     Work {
         command: Command,
+        /// Where it starts, if not in the first directory; below that, or in full.
+        cwd: Option<String>,
         timeout_secs: u64,
+    },
+    /// Something that a model has done to files in the copy, or wants to see of them.
+    Files {
+        order: FileOrder,
+        known: Sights,
     },
     /// The checks were red: the model goes on in the same copy.
     Again,
@@ -125,6 +133,13 @@ pub(crate) enum WorkshopSays<T> {
     Connected(Connection),
     /// Answered with one [`crate::broker::Answer`].
     Wanted(SecretRef),
+    /// Not answered.
+    Printed(Piece),
+    /// How far the copy is. Not answered.
+    Copying {
+        files: u64,
+        bytes: u64,
+    },
 }
 
 /// The front's word about a connection: it is on disk, and may be used.

@@ -6,7 +6,7 @@
 use crate::dir::{Dir, Kind, Stat, split};
 use crate::error::Doing;
 use crate::extent::{Extent, READ_BYTES_MAX};
-use crate::lifeline::{Awaited, Lifeline};
+use crate::lifeline::{Awaited, Lifeline, TOLD_EVERY};
 use crate::{Error, attributes, observe};
 use serde::{Deserialize, Serialize};
 use silas_core::Digest;
@@ -19,7 +19,7 @@ use std::fs::{FileTimes, Permissions};
 use std::io;
 use std::ops::Bound;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What a directory held.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
@@ -83,8 +83,13 @@ fn record(from: &Dir, to: Option<&Dir>, known: Option<&Manifest>, extent: &Exten
     let (held, ignored_bytes) = (Cell::new(0u64), Cell::new(0u64));
     let room = || extent.bytes_max().saturating_sub(held.get());
     let owner = from.own_stat().doing(|| "Reading the directory".to_owned())?;
+    let mut told = Instant::now();
     let mut visit = |dir: &Dir, path: RelPath, stat: &Stat| {
         extent.lifeline.holds()?;
+        if to.is_some() && told.elapsed() >= TOLD_EVERY {
+            told = Instant::now();
+            extent.lifeline.copied(manifest.files.len(), manifest.bytes);
+        }
         manifest.has_room(extent)?;
         manifest.is_mixed |= !stat.belongs_like(&owner);
         let (parent, name) = split(&path);

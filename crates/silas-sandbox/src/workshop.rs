@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use silas_core::check::{CheckResult, Command};
 use silas_core::envelope::ExecutionResult;
 use silas_core::event::Phase;
+use silas_core::file_order::{FileAnswer, FileOrder, Sights};
 use silas_core::outside::{Nobody, NotRecorded, Outside};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -64,7 +65,22 @@ impl Workshop {
 
     /// Runs a command that a model chose in the copy, as long as the plan says so.
     pub fn work(&mut self, command: Command, timeout_secs: u64) -> Result<ExecutionResult, Error> {
-        self.ask(&WorkshopAsk::Work { command, timeout_secs })
+        self.work_in(command, None, timeout_secs)
+    }
+
+    /// The same, begun in a directory of its own.
+    pub fn work_in(
+        &mut self,
+        command: Command,
+        cwd: Option<String>,
+        timeout_secs: u64,
+    ) -> Result<ExecutionResult, Error> {
+        self.ask(&WorkshopAsk::Work { command, cwd, timeout_secs })
+    }
+
+    /// Reads, searches or changes files in the copy for a model, as long as the plan says so.
+    pub fn files(&mut self, order: FileOrder, known: Sights) -> Result<FileAnswer, Error> {
+        self.ask(&WorkshopAsk::Files { order, known })
     }
 
     /// After red checks: the work goes on in the same copy, and the checks will run again.
@@ -125,6 +141,14 @@ impl Workshop {
             let is_recorded = match frame::receive::<WorkshopSays<T>>(socket)? {
                 None => return Err(Error::Lost),
                 Some(WorkshopSays::Answer(answer)) => return answer,
+                Some(WorkshopSays::Copying { files, bytes }) => {
+                    self.outside.copying(files, bytes);
+                    true
+                }
+                Some(WorkshopSays::Printed(piece)) => {
+                    self.outside.printed(piece);
+                    true
+                }
                 Some(WorkshopSays::Connected(connection)) => match self.outside.connected(&connection) {
                     Ok(()) => send(socket, &Noted::Written).map(|()| true)?,
                     Err(NotRecorded) => false,

@@ -37,6 +37,8 @@ pub(crate) struct Workspace {
 }
 
 const HOME: &str = "home";
+/// Where what commands printed lies, beside the copies.
+pub(crate) const PRINTED: &str = "printed";
 /// Whose home it is, where no check runs.
 const STEPS: &str = "steps";
 
@@ -188,6 +190,12 @@ impl Workspace {
     pub(crate) fn run_step(&self, run: Run<'_>) -> Result<Ran, Error> {
         let mounts = self.copies.iter().zip(run.roots).map(|(copy, root)| self.mount(copy, root, None)).collect();
         self.run(run, mounts, Some(MountAccess::ReadWrite), STEPS)
+    }
+
+    /// Carries out an order about files in the copies themselves.
+    pub(crate) fn run_order(&self, run: Run<'_>, order: &dyn Fn() -> i32) -> Result<Ran, Error> {
+        let mounts = self.copies.iter().zip(run.roots).map(|(copy, root)| self.mount(copy, root, None)).collect();
+        self.run_as(run, mounts, Some(MountAccess::ReadWrite), (STEPS, Some(order)))
     }
 
     /// Runs a check on what was just made for it.

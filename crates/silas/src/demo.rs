@@ -97,12 +97,12 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     println!("Silas    Trying it out in a private copy. Your files are untouched.");
     let card = await_card(&mut line, CardKind::Rehearsed)?;
     let item = card.offer.as_ref().map_or("", |offer| offer.work_item_id.as_str());
-    line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)))?;
+    line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)), |_| {})?;
     if fs::read(&table)? != original {
         bail!("The demo was only rehearsed, but the file is not as it was.");
     }
     show_and_approve(&mut line, &card)?;
-    let work = line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)))?;
+    let work = line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)), |_| {})?;
     if work["outcome"] != "proved" {
         bail!("The demo did not end in a proof: {}", work["footer"]);
     }

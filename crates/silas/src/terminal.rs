@@ -10,6 +10,7 @@ mod names;
 mod paint;
 pub(crate) mod pairing;
 mod print;
+mod printed;
 mod progress;
 pub(crate) mod quoted;
 mod replying;
@@ -40,6 +41,8 @@ use silas_core::canonical;
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::ChangeOrder;
 use silas_core::token::Verdict;
+use std::cell::RefCell;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// How a command answers.
@@ -255,9 +258,11 @@ fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Output) -> Res
         println!("{}", answered.message);
     }
     let item = card.asked_by(press).map_or("", |(offer, _)| offer.work_item_id.as_str());
-    let mut progress = Progress::new(!output.json);
-    answered.work = Some(line.follow(item, |step| progress.step(step))?);
-    progress.end();
+    let progress = RefCell::new(Progress::new(!output.json));
+    let (step, printed) =
+        (|step: &_| progress.borrow_mut().step(step), |output: &_| progress.borrow_mut().printed(output));
+    answered.work = Some(line.follow(item, step, printed)?);
+    progress.borrow().end();
     if answered.work.as_ref().is_some_and(|work| work["place"] != "Applied") {
         answered.report = line.report()?;
     }

@@ -47,7 +47,7 @@ export function Stream({ state }) {
 
   const turns = [
     ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} quoted=${entry.in_models_words ?? false} text=${entry.text} note=${entry.answers?.came_of === 'refused' ? `${clock(entry.at)} · nothing was done` : clock(entry.at)} />` })),
-    ...work.map((item) => ({ at: item.started_at, key: item.execution, view: html`<${WorkView} work=${item} linked=${state.link.status === 'open'} />` })),
+    ...work.map((item) => ({ at: item.started_at, key: item.execution, view: html`<${WorkView} work=${item} output=${state.outputs.find(({ execution }) => execution === item.execution)} linked=${state.link.status === 'open'} />` })),
   ].sort((a, b) => a.at.localeCompare(b.at));
 
   return html`<section class="stream" aria-label="Stream">

@@ -1,7 +1,7 @@
 // @ts-check
 // A task in the Stream: one block with its steps while it runs, one line with its badge when it is finished.
 
-import { useEffect } from '../../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { go } from '../../lib/router.js';
@@ -11,14 +11,15 @@ import { span, useNow } from '../../lib/time.js';
 import { OutcomeBadge } from '../../cards/risk.js';
 
 /** @typedef {import('../../protocol.js').WorkView} Work */
+/** @typedef {import('../../protocol.js').OutputView} Output */
 
-/** @param {{ work: Work, linked: boolean }} props */
-export function WorkView({ work, linked }) {
-  return work.running ? html`<${Running} work=${work} linked=${linked} />` : html`<${Finished} work=${work} />`;
+/** @param {{ work: Work, output: Output | undefined, linked: boolean }} props */
+export function WorkView({ work, output, linked }) {
+  return work.running ? html`<${Running} work=${work} output=${output} linked=${linked} />` : html`<${Finished} work=${work} />`;
 }
 
-/** @param {{ work: Work, linked: boolean }} props */
-function Running({ work, linked }) {
+/** @param {{ work: Work, output: Output | undefined, linked: boolean }} props */
+function Running({ work, output, linked }) {
   const { steps } = work;
   const at = steps.findIndex((step) => step.state === 'running');
   const n_done = steps.filter((step) => step.state === 'done' || step.state === 'failed').length;
@@ -33,9 +34,43 @@ function Running({ work, linked }) {
       <h2 class="work-title" dir="auto">${visible(work.title)}</h2>
       <div class="segments" aria-hidden="true">${steps.map((step, n) => html`<span key=${n} class=${`segment segment-${step.state}`}></span>`)}</div>
       <ol class="steps">${steps.map((step, n) => html`<${Step} key=${n} step=${step} elapsed=${running} />`)}</ol>
+      ${output?.printed.map((printed) => html`<${Printed} key=${printed.nth} printed=${printed} />`)}
     </div>
     <div class="work-foot"><p>${work.footer}</p><button type="button" class="link-button" aria-haspopup="dialog" onClick=${() => set({ sheet: 'stop', stopping: work.execution })}>Stop</button></div>
   </section>`;
+}
+
+/**
+ * What a command prints while it runs: as it stands, its end in sight, and nothing that a screen reader reads out by itself.
+ * @param {{ printed: import('../../protocol.js').PrintedView }} props
+ */
+function Printed({ printed }) {
+  const end = useEnd(printed.text);
+  const about = printed.check === null ? 'What it prints' : `What the check ${printed.check} prints`;
+  return html`<details class="printed" open>
+    <summary dir="auto">${about}</summary>
+    ${printed.n_left_out > 0 && html`<p class="printed-cut">${printed.n_left_out.toLocaleString('en-US')} characters before this are not shown.</p>`}
+    <pre class="printed-text" ref=${end} tabindex="0" role="region" aria-label=${about} aria-live="off" dir="ltr">${printed.text}</pre>
+  </details>`;
+}
+
+/** Keeps the end in sight, unless somebody has scrolled up to read. @param {string} text */
+function useEnd(text) {
+  const ref = useRef(/** @type {HTMLElement | null} */ (null));
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    const element = ref.current;
+    if (!element) return undefined;
+    const look = () => {
+      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 24;
+    };
+    element.addEventListener('scroll', look, { passive: true });
+    return () => element.removeEventListener('scroll', look);
+  }, []);
+  useLayoutEffect(() => {
+    if (ref.current && isAtEnd.current) ref.current.scrollTop = ref.current.scrollHeight;
+  }, [text]);
+  return ref;
 }
 
 /** @type {Record<import('../../protocol.js').StepState, { icon: string, word: string }>} */

@@ -60,7 +60,7 @@ fn what_could_not_have_been_meant_is_refused() {
 }
 
 #[test]
-fn a_result_keeps_the_beginning_and_says_so() {
+fn a_result_keeps_both_ends_and_says_so() {
     let execution = ExecutionId::derive(&TokenId::of(&crate::Digest::of(b"t")), 0);
     let metadata = Metadata {
         executor: Executor::ShellExec,
@@ -70,11 +70,13 @@ fn a_result_keeps_the_beginning_and_says_so() {
         is_memory_exceeded: false,
         is_disk_nearly_full: false,
         is_not_text: false,
+        printed_at: None,
         asked: Vec::new(),
     };
     let long = vec![b'x'; STREAM_CHARS_MAX + 1];
-    let result = ExecutionResult::new(execution.clone(), 2, metadata, &long, b"\xff oh");
-    assert_eq!(result.for_model.peek().return_value.len(), STREAM_CHARS_MAX);
+    let result = ExecutionResult::new(execution.clone(), 2, metadata, (&long, 0), (b"\xff oh", 0));
+    let kept = &result.for_model.peek().return_value;
+    assert!(kept.starts_with("xx") && kept.contains("[… 1 characters are left out here …]") && kept.ends_with("xx"));
     assert_eq!(result.for_model.peek().artifacts["stderr"], "\u{fffd} oh");
     assert_eq!(result.for_model.taint(), Taint::External);
     assert!(!result.success && result.metadata.is_truncated && result.metadata.is_not_text);

@@ -78,7 +78,12 @@ fn at(value: &Value, schema: &Value, path: &str, depth: usize) -> Option<String>
         Value::Object(fields) => {
             let properties = rules.get("properties").and_then(Value::as_object)?;
             let required = rules.get("required").and_then(Value::as_array).into_iter().flatten();
-            let missing = required.filter_map(Value::as_str).find(|name| !fields.contains_key(*name));
+            // What may be null may also be left out, which is how many models say it.
+            let may_be_null = |name: &str| {
+                properties.get(name).is_some_and(|schema| at(&Value::Null, schema, path, depth + 1).is_none())
+            };
+            let missing =
+                required.filter_map(Value::as_str).find(|name| !fields.contains_key(*name) && !may_be_null(name));
             if let Some(name) = missing {
                 return Some(format!("`{name}` is missing in `{path}`"));
             }

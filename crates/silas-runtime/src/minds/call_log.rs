@@ -11,6 +11,7 @@ use silas_agents::tools::{Done, Intent};
 use silas_agents::{Prompt, Turn};
 use silas_core::boundary::{self, Policy};
 use silas_core::event::AuditEvent;
+use silas_core::excerpt;
 use silas_core::model::Role;
 use silas_core::taint::Source;
 use silas_core::tool::Effect;
@@ -137,20 +138,16 @@ impl Minds {
 /// directories stays exactly as it is, because the model may write it back; what others say elsewhere is scrubbed too. What
 /// Silas says about it stands outside the fence.
 pub(crate) fn heard(done: &Done) -> String {
-    let (text, is_cut) = cut(done.for_model.peek(), RESULT_CHARS_MAX);
+    let text = excerpt::of(done.for_model.peek(), RESULT_CHARS_MAX);
     let fenced = match done.for_model.taint() {
-        Taint::Owner | Taint::Auth => text.to_owned(),
+        Taint::Owner | Taint::Auth => text.clone(),
         Taint::External if text.is_empty() && done.remark.is_some() => String::new(),
-        Taint::External if done.is_private => injection::verbatim(text),
-        Taint::External => injection::fenced(text),
+        Taint::External if done.is_private => injection::verbatim(&text),
+        Taint::External => injection::fenced(&text),
     };
+    let is_cut = text.len() != done.for_model.peek().len();
     let more = if is_cut { "More came of it than is shown." } else { "" };
     joined(&joined(&fenced, done.remark.as_deref().unwrap_or_default()), more)
-}
-
-/// The first characters of a text, and whether there are more.
-pub(crate) fn cut(text: &str, chars_max: usize) -> (&str, bool) {
-    text.char_indices().nth(chars_max).map_or((text, false), |(end, _)| (&text[..end], true))
 }
 
 fn joined(first: &str, then: &str) -> String {

@@ -32,11 +32,13 @@ impl Published {
             | (Update::WaitingFor { .. }, Update::WaitingFor { .. })
             | (Update::Looking { .. }, Update::Looking { .. }) => true,
             (Update::Work { work }, Update::Work { work: later }) => work.execution == later.execution,
+            (Update::Output { output }, Update::Output { output: later }) => output.execution == later.execution,
             (Update::Draft { draft }, Update::Draft { draft: later }) => draft.reply == later.reply,
             (
                 Update::Cards(_)
                 | Update::Activity { .. }
                 | Update::Work { .. }
+                | Update::Output { .. }
                 | Update::Answered { .. }
                 | Update::Draft { .. }
                 | Update::WaitingFor { .. }

@@ -59,6 +59,26 @@ pub enum StepState {
     Failed,
 }
 
+/// What the commands of running work print, as far as somebody looks on. It is from outside, and in no file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct OutputView {
+    pub execution: ExecutionId,
+    /// The command that runs or ran last, or the checks side by side.
+    pub printed: Vec<PrintedView>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct PrintedView {
+    /// Which command or check of this work it is, in the order in which they first printed something.
+    pub nth: u64,
+    /// Whose it is, if it is a check's.
+    pub check: Option<String>,
+    /// Characters before the text that are not shown.
+    pub n_left_out: u64,
+    /// What came last, with hidden characters made visible.
+    pub text: String,
+}
+
 /// What happened to one execution, each line backed by the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct ProofView {

@@ -12,7 +12,6 @@ use super::planning_again::Wants;
 use super::run::{SoFar, WorkRun, call_limits};
 use crate::Trouble;
 use crate::assignment::Assigned;
-use crate::minds::call_log;
 use crate::minds::spending::{self, Purse, Refused};
 use crate::running::{RunningWork, Stop};
 use crate::view::StepState;
@@ -23,6 +22,7 @@ use silas_agents::tools::{Purpose, chain};
 use silas_agents::{Asking, Break, Ended, ExecutorAgentOutput, Minds, Reply, Why};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::event::{AuditEvent, Phase};
+use silas_core::excerpt;
 use silas_core::exits::Declared;
 use silas_core::hidden;
 use silas_core::mandate::Mandate;
@@ -213,8 +213,11 @@ impl Job {
             run.mandate.max_model_calls.saturating_sub(so_far.n_model_calls)
         };
         let ended = {
-            let tools =
-                chain(hands::all(&copy, run.work, run.assigned.model.model()), Purpose::Work, run.mandate.offered());
+            let tools = chain(
+                hands::all(&copy, run.work, run.directories, run.assigned.model.model()),
+                Purpose::Work,
+                run.mandate.offered(),
+            );
             let mut stop = self.work.running.work().get(&run.execution).map(RunningWork::stops);
             tokio::runtime::Handle::current().block_on(async {
                 let stopped = async {
@@ -235,7 +238,7 @@ impl Job {
         for (command, mut result) in copy.ran() {
             self.note_asked(&By::Model, &command, &result.metadata.asked)?;
             let shown = scrub::visible(&result.output());
-            self.record.outputs.push(shown.chars().take(KEPT_CHARS_MAX).collect());
+            self.record.outputs.push(excerpt::of(&shown, KEPT_CHARS_MAX));
             result.for_model = result.for_model.map(|content| content.cut(KEPT_CHARS_MAX));
             self.record.results.push(result);
         }
@@ -322,12 +325,11 @@ fn note_read(seen: &Mutex<Seen>, sight: Sight, text: &str) {
 
 /// A red check as a model hears of it: what it printed is from outside and stays as it is, because it quotes the files.
 pub(super) fn failure(result: &CheckResult) -> Value {
-    let (output, is_cut) = call_log::cut(&result.output, FAILURE_CHARS_MAX);
-    let more = if is_cut { "\nMore was printed than is shown." } else { "" };
+    let output = excerpt::of(&result.output, FAILURE_CHARS_MAX);
     json!({
         "name": result.name,
         "reason": scrub::visible_line(&result.reason, 300),
-        "output": format!("{}{more}", injection::verbatim(output)),
+        "output": injection::verbatim(&output),
     })
 }
 

@@ -2,12 +2,14 @@
 //!
 //! Values of secrets pass through here and are kept nowhere.
 
-use crate::words::credential;
+use crate::view::Update;
+use crate::words::{count, credential};
 use crate::work::Work;
 use silas_approval::vault::Found;
 use silas_core::ExecutionId;
 use silas_core::event::AuditEvent;
-use silas_core::outside::{Connection, NotRecorded, Outside, Reach, Reached};
+use silas_core::number::grouped;
+use silas_core::outside::{Connection, NotRecorded, Outside, Piece, Reach, Reached};
 use silas_core::secret::{Secret, SecretRef};
 use silas_store::Commit;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -45,6 +47,12 @@ impl Recorder {
     }
 }
 
+/// The first step of every work while it lasts.
+fn copying(files: u64, bytes: u64) -> String {
+    let files = count(usize::try_from(files).unwrap_or(usize::MAX), "file");
+    format!("Copying: {files}, {} MB so far", grouped(bytes >> 20))
+}
+
 impl Outside for Recorder {
     fn connected(&mut self, connection: &Connection) -> Result<(), NotRecorded> {
         let to = match connection.address {
@@ -62,6 +70,27 @@ impl Outside for Recorder {
                 self.write_down(to, event, connection.outcome.code())
             }
         }
+    }
+
+    /// Shown where the step stands.
+    fn copying(&mut self, files: u64, bytes: u64) {
+        let mut running = self.work.running.work();
+        let Some(running) = running.get_mut(&self.execution) else { return };
+        if let Some(step) = running.view.steps.first_mut() {
+            step.label = copying(files, bytes);
+        }
+        self.work.hub.publish(Update::Work { work: running.view.clone() });
+    }
+
+    /// Shown to whoever looks on, and to nobody else; nothing of it is kept.
+    fn printed(&mut self, piece: Piece) {
+        let output = {
+            let mut running = self.work.running.work();
+            let Some(running) = running.get_mut(&self.execution) else { return };
+            running.output.add(piece);
+            running.output.view(&self.execution)
+        };
+        self.work.hub.publish(Update::Output { output });
     }
 
     fn secret(&mut self, reference: &SecretRef) -> Result<Option<Secret>, NotRecorded> {

@@ -1,6 +1,7 @@
 //! What stands around each call of a model that works on a plan: where it may look, what its plan allows, what is written
 //! down, and what of it the model hears.
 
+use super::hands::unmeant;
 use super::job::Failure;
 use super::rest::Rest;
 use crate::assignment::Assigned;
@@ -17,7 +18,6 @@ use silas_agents::{Prompt, Reply, Script, Turn};
 use silas_core::exits::Declared;
 use silas_core::mandate::Mandate;
 use silas_core::model::Role;
-use silas_core::roots::contains;
 use silas_core::seen::Seen;
 use silas_core::tool::Spec;
 use silas_core::work::Directory;
@@ -113,17 +113,7 @@ impl Run for WorkRun<'_> {
 
     /// Where a path leads is decided by the cell; here a path that cannot be meant is told apart from one that can.
     fn scope(&self, spec: &Spec, arguments: &Value) -> Result<(), String> {
-        for path in spec.named_paths(arguments) {
-            let is_inside = |directory: &Directory| contains(&directory.path, path);
-            if path.split('/').any(|part| part == "..") || path.contains('\0') {
-                return Err("a path has no `..` in it".to_owned());
-            }
-            if path.starts_with('/') && !self.directories.iter().any(is_inside) {
-                let names: Vec<&str> = self.directories.iter().map(|directory| directory.path.as_str()).collect();
-                return Err(format!("only these directories can be read: {}", names.join(", ")));
-            }
-        }
-        Ok(())
+        spec.named_paths(arguments).find_map(|path| unmeant(path, self.directories)).map_or(Ok(()), Err)
     }
 
     fn gates(&self, spec: &Spec, arguments: Value) -> Result<Value, String> {

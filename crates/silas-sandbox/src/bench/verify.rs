@@ -31,6 +31,7 @@ use silas_core::toolchain;
 use silas_core::wanted::{By, NAMES_MAX};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -265,7 +266,7 @@ impl Bench {
         let programs: Vec<&Path> = programs.map(Path::new).collect();
         let tester = Tester::of(&check.run, read, &paths, &programs, workspace.home(), slot)?;
         let hosts = self.permit.plan.definition().hosts_of(&By::Check(check.name.clone()));
-        let mut relay = Relay::new(&self.socket);
+        let mut relay = Relay::of_check(&self.socket, &check.name, self.turns(workspace.home())?);
         let reach = Reach { hosts: &hosts, ..Reach::default() };
         let watched = self.watched(base, without);
         let plain = Run { reach, ..self.command(&check.run, None, &mut relay) };
@@ -294,11 +295,14 @@ impl Bench {
             let (log, shown) = tester.read(&outcome);
             (Some(log), shown)
         });
-        let outcome = CellOutcome { stdout: shown.unwrap_or(outcome.stdout), ..outcome };
+        let outcome = match shown {
+            Some(shown) => CellOutcome { stdout: shown, stdout_end: (Vec::new(), 0), ..outcome },
+            None => outcome,
+        };
         let opened = outcome.opened.clone().map(|opened| self.with_second_names(opened, &copies));
         let signalled = outcome.signalled.clone();
         (result.passed, result.reason) = self.judge(&check.expect, &outcome, &copies);
-        result.output = words(&outcome.stdout, &outcome.stderr, OUTPUT_CHARS_KEPT);
+        result.output = words(&outcome, OUTPUT_CHARS_KEPT);
         result.took_ms = millis(outcome.took);
         result.exit_code = match outcome.ended {
             Ended::Exited(code) => Some(code),
@@ -315,6 +319,11 @@ impl Bench {
             went.fail(&format!("While it ran, something touched what judges: {}", touched.join(", ")));
         }
         Ok(went)
+    }
+
+    /// Opened anew by each, because a lock belongs to whoever opened the file.
+    fn turns(&self, home: &Path) -> Result<File, Error> {
+        File::create(home.join("turns")).doing(|| "Preparing a check".to_owned())
     }
 
     /// The directories of what a check runs on, as they are called inside.

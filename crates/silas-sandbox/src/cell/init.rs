@@ -175,7 +175,10 @@ fn start(cell: &Prepared<'_>, report: &OwnedFd, streams: Streams, watches: UnixS
 fn become_program(cell: &Prepared<'_>, streams: &Streams, watches: &UnixStream) -> Failure {
     match confine_program(cell, streams, watches) {
         Err(failure) => failure,
-        Ok(()) => Failure::new(Step::Exec, 0, &exec(cell)),
+        Ok(()) => match cell.own {
+            Some(own) => sys::exit(run_own(own)),
+            None => Failure::new(Step::Exec, 0, &exec(cell)),
+        },
     }
 }
 
@@ -213,6 +216,17 @@ fn confine_program(
     } else {
         Ok(())
     }
+}
+
+/// What a program ends with that could not go on, as a shell has it.
+const PANICKED: i32 = 134;
+
+/// What an exec would have closed is closed first: our own code shall hold no more than a program.
+fn run_own(own: super::Own<'_>) -> i32 {
+    if in_force(Layer::Descriptors) && sys::close_from_3().is_err() {
+        return PANICKED;
+    }
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(own)).unwrap_or(PANICKED)
 }
 
 /// Tries the program's possible places. Like a shell, goes on when one is missing or may not be executed, and reports

@@ -4,7 +4,7 @@
 
 use super::outlets::{OWN_DIR, Outlets};
 use super::sys::Listen;
-use super::{CellSpec, Error, Limits, Mount, MountAccess, sockets, sys};
+use super::{CellSpec, Error, Limits, Mount, MountAccess, Own, sockets, sys};
 use crate::layers::{Layer, in_force};
 use crate::mounted::Places;
 use silas_core::host::HOSTS_MAX;
@@ -30,6 +30,8 @@ pub(super) enum Caller {
 }
 
 pub(super) struct Prepared<'a> {
+    /// What runs in the place of a program, if it is code of our own.
+    pub(super) own: Option<Own<'a>>,
     pub(super) caller: Caller,
     /// The files to try, in order: one, or one for each directory of `PATH`.
     pub(super) programs: Vec<CString>,
@@ -114,6 +116,7 @@ impl<'a> Prepared<'a> {
         let places = Places::now().map_err(|cause| Error::Setup { step: "reading the list of mounts", cause })?;
         let mounts = spec.mounts.iter().map(|mount| prepare_mount(mount, &places)).collect::<Result<Vec<_>, _>>()?;
         Ok(Prepared {
+            own: None,
             caller: match sys::user_and_group() {
                 (0, _) => Caller::Root,
                 (uid, gid) => Caller::Ordinary { uid, gid },

@@ -49,18 +49,40 @@ pub(super) struct Seen {
     pub(super) signalled: Option<Signalled>,
 }
 
-/// The beginning of a stream.
+/// The beginning of a stream, and the end of one that is longer.
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) kept: Vec<u8>,
     pub(super) is_cut: bool,
+    end: Vec<u8>,
+    n_dropped: u64,
 }
+
+/// Of the end of a stream, as much as is kept.
+const END_BYTES: usize = 64 << 10;
 
 impl Kept {
     pub(super) fn take(&mut self, bytes: &[u8], max: usize) {
         let room = max.saturating_sub(self.kept.len());
         self.is_cut |= bytes.len() > room;
-        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let (first, rest) = bytes.split_at(bytes.len().min(room));
+        self.kept.extend_from_slice(first);
+        self.end.extend_from_slice(rest);
+        if self.end.len() > 2 * END_BYTES {
+            self.drop_all_but(END_BYTES);
+        }
+    }
+
+    fn drop_all_but(&mut self, n: usize) {
+        let n = self.end.len().saturating_sub(n);
+        self.n_dropped += n as u64;
+        self.end.drain(..n);
+    }
+
+    /// What came last, and how many bytes lie between that and the beginning.
+    pub(super) fn take_end(&mut self) -> (Vec<u8>, u64) {
+        self.drop_all_but(END_BYTES);
+        (std::mem::take(&mut self.end), self.n_dropped)
     }
 }
 
@@ -200,7 +222,7 @@ pub(super) fn run(
     // Kills what is left and waits. After that every writer is gone and the rest can be read without waiting.
     drop(child);
     drop(lifeline_write);
-    watch.read_rest()?;
+    watch.read_rest(brokers.outside)?;
     if let Some(broker) = broker {
         broker.finish(brokers.outside)?;
     }
@@ -317,9 +339,10 @@ impl Watch {
             }
             for (index, open) in is_open.iter_mut().enumerate() {
                 if fds[index].revents != 0 {
-                    *open = self.read_once(index)? != Progress::Ended;
+                    *open = self.read_once(index, outside)? != Progress::Ended;
                 }
             }
+            outside.wrote(&[]);
             if fds[9].revents != 0 {
                 self.watches.serve(fds[9].revents);
             }
@@ -345,14 +368,14 @@ impl Watch {
         }
     }
 
-    fn read_rest(&mut self) -> Result<(), Error> {
+    fn read_rest(&mut self, outside: &mut dyn Outside) -> Result<(), Error> {
         for index in 0..3 {
-            while self.read_once(index)? == Progress::Some {}
+            while self.read_once(index, outside)? == Progress::Some {}
         }
         Ok(())
     }
 
-    fn read_once(&mut self, index: usize) -> Result<Progress, Error> {
+    fn read_once(&mut self, index: usize, outside: &mut dyn Outside) -> Result<Progress, Error> {
         let ((file, kept), max) = match index {
             0 => (&mut self.stdout, self.output_max),
             1 => (&mut self.stderr, self.output_max),
@@ -364,6 +387,9 @@ impl Watch {
             Ok(0) => Ok(Progress::Ended),
             Ok(n) => {
                 kept.take(&chunk[..n], max);
+                if index < 2 {
+                    outside.wrote(&chunk[..n]);
+                }
                 Ok(Progress::Some)
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Progress::Nothing),

@@ -142,6 +142,11 @@ pub(super) fn close_on_exec_from_3() -> io::Result<()> {
     close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
 }
 
+/// Everything from 3 up is gone at once.
+pub(super) fn close_from_3() -> io::Result<()> {
+    close_range(3, libc::c_uint::MAX, 0)
+}
+
 fn close_range(first: libc::c_uint, last: libc::c_uint, flags: libc::c_uint) -> io::Result<()> {
     // SAFETY: the descriptors that are closed belong to values of the forked copy that are never used or dropped.
     checked(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) })?;

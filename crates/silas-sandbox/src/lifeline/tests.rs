@@ -41,3 +41,17 @@ fn a_file_is_copied_and_read_only_as_long_as_somebody_waits() {
     drop(front);
     assert_eq!((copy().map(drop), look().map(drop)), (Err(Error::Cancelled), Err(Error::Cancelled)));
 }
+
+/// Only who asked for it hears how far a copy is, and a front that does not listen holds nobody up.
+#[test]
+fn a_front_hears_how_far_a_copy_is() {
+    let (mut front, workshop) = UnixStream::pair().unwrap();
+    Lifeline::of(&workshop).copied(1, 2);
+    Lifeline::of(&workshop).telling().copied(3, 4);
+    let heard = frame::receive::<WorkshopSays<()>>(&mut front).unwrap();
+    assert!(matches!(heard, Some(WorkshopSays::Copying { files: 3, bytes: 4 })), "{heard:?}");
+    for n in 0..100_000 {
+        Lifeline::of(&workshop).telling().copied(n, 0);
+    }
+    assert!(frame::receive::<WorkshopSays<()>>(&mut front).unwrap().is_some());
+}

@@ -1,6 +1,6 @@
 //! How a command runs where the work happens, and what git tells of what was committed there.
 
-use super::{HOME, HOME_INSIDE, STEPS, Workspace};
+use super::{HOME, HOME_INSIDE, PRINTED, STEPS, Workspace};
 use crate::cell::{self, Brokers, CellOutcome, CellSpec, Mount, MountAccess, Streams};
 use crate::commits::Errand;
 use crate::error::Doing;
@@ -11,6 +11,7 @@ use crate::tree::Manifest;
 use crate::{Error, removal};
 use silas_core::changeset::Change;
 use silas_core::check::{Command, Ended};
+use silas_core::envelope::PRINTED_INSIDE;
 use silas_core::host::HostGrant;
 use silas_core::outside::{Nobody, Outside};
 use silas_core::relpath::RelPath;
@@ -87,9 +88,20 @@ impl Workspace {
     pub(super) fn run(
         &self,
         run: Run<'_>,
-        mut mounts: Vec<Mount>,
+        mounts: Vec<Mount>,
         clones: Option<MountAccess>,
         of: &str,
+    ) -> Result<Ran, Error> {
+        self.run_as(run, mounts, clones, (of, None))
+    }
+
+    /// The same, perhaps with code of our own in the place of the command.
+    pub(super) fn run_as(
+        &self,
+        run: Run<'_>,
+        mut mounts: Vec<Mount>,
+        clones: Option<MountAccess>,
+        (of, own): (&str, Option<cell::Own<'_>>),
     ) -> Result<Ran, Error> {
         mounts.extend(self.repositories(run.roots, clones)?);
         mounts.extend(run.toolchains.iter().map(|tool| Mount {
@@ -106,14 +118,24 @@ impl Workspace {
             let target = PathBuf::from(KEPT_INSIDE);
             mounts.push(Mount { source: kept.to_owned(), target, access: MountAccess::ReadOnly });
         }
+        let printed = self.home.join(PRINTED);
+        if of == STEPS && printed.is_dir() {
+            mounts.push(Mount { source: printed, target: PRINTED_INSIDE.into(), access: MountAccess::ReadOnly });
+        }
         mounts.push(self.fresh_home(of)?);
         mounts.extend_from_slice(run.mounts);
         let first = run.roots.first().map_or("/", |root| root.granted.place.path.as_str());
         let cwd = run.cwd.map_or_else(|| PathBuf::from(first), |cwd| Path::new(first).join(cwd));
-        self.run_in(run, mounts, cwd)
+        self.run_in(run, mounts, cwd, own)
     }
 
-    pub(super) fn run_in(&self, run: Run<'_>, mut mounts: Vec<Mount>, cwd: PathBuf) -> Result<Ran, Error> {
+    pub(super) fn run_in(
+        &self,
+        run: Run<'_>,
+        mut mounts: Vec<Mount>,
+        cwd: PathBuf,
+        own: Option<cell::Own<'_>>,
+    ) -> Result<Ran, Error> {
         // Parents first, so that one directory inside another is seen.
         mounts.sort_by(|a, b| a.target.cmp(&b.target));
         let mut env = toolchain::environment(run.toolchains, HOME_INSIDE);
@@ -135,7 +157,11 @@ impl Workspace {
             limits: run.limits.within(run.wall),
         };
         let brokers = Brokers { outside: run.outside, resolver: &cell::system_resolver };
-        match cell::run_with(&spec, Streams::Kept, Some(run.lifeline.fd()), brokers) {
+        let outcome = match own {
+            Some(own) => cell::run_own(&spec, own, Some(run.lifeline.fd())),
+            None => cell::run_with(&spec, Streams::Kept, Some(run.lifeline.fd()), brokers),
+        };
+        match outcome {
             Ok(outcome) => Ok(Ran::Ended(Box::new(outcome))),
             Err(cell::Error::Cancelled) => Err(Error::Cancelled),
             Err(cell::Error::Unrecorded) => Err(Error::Unrecorded),
@@ -189,7 +215,7 @@ impl Workspace {
             outside: &mut Nobody,
             ..*run
         };
-        match self.run_in(run, mounts, PathBuf::from("/tmp"))? {
+        match self.run_in(run, mounts, PathBuf::from("/tmp"), None)? {
             Ran::Ended(outcome) if outcome.ended == Ended::Exited(0) => Ok(()),
             Ran::Ended(outcome) => Err(Error::NotAvailable(format!(
                 "What was committed cannot be brought over: {}",

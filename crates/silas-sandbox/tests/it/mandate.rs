@@ -6,6 +6,7 @@ use crate::world::{World, approve};
 use silas_core::check::Command;
 use silas_core::event::Phase::{After, Before};
 use silas_core::exits::Glob;
+use silas_core::file_order::{FileOrder, Sights};
 use silas_core::mandate::Mandate;
 use silas_core::work::{Budget, WorkItem};
 use silas_sandbox::{Error, Workshop};
@@ -15,6 +16,7 @@ pub(crate) const CASES: &[Case] = &[
     ("nothing_is_run_that_the_plan_does_not_leave_to_a_model", nothing_is_run_that_the_plan_does_not_leave_to_a_model),
     ("commands_and_attempts_are_counted", commands_and_attempts_are_counted),
     ("a_command_of_a_model_reaches_nothing", a_command_of_a_model_reaches_nothing),
+    ("files_are_changed_where_a_command_would_change_them", files_are_changed_where_a_command_would_change_them),
 ];
 
 fn plan(world: &World, max_tool_calls: u32, max_attempts: u32) -> WorkItem {
@@ -56,6 +58,33 @@ fn a_second_attempt_goes_on_in_the_same_copy() {
     assert_eq!(changes.changeset.changes.len(), 2);
     workshop.apply().unwrap();
     assert_eq!((world.read("app.txt").as_str(), world.read("made.txt").as_str()), ("new\n", "half\n"));
+}
+
+/// Orders about files see what a command in the copy sees and can change no more than one.
+fn files_are_changed_where_a_command_would_change_them() {
+    let world = World::new();
+    let old = world.tree();
+    let launcher = world.launcher();
+    let mut workshop = launcher.open(&approve(&plan(&world, 10, 3))).unwrap();
+    workshop.copy().unwrap();
+    let order = |path: &str| FileOrder::Read { path: path.to_owned(), from_line: 1, lines: None };
+    let write = |path: &str| FileOrder::Write { path: path.to_owned(), text: "mine".to_owned() };
+    is_order(workshop.files(order("app.txt"), Sights::new()));
+    workshop.checks(Before).unwrap();
+    shell(&mut workshop, "echo half > app.txt; ln -s /etc/hostname out; ln -s app.txt in").unwrap();
+    let read = workshop.files(order("app.txt"), Sights::new()).unwrap();
+    assert_eq!((read.shown.as_str(), read.said.as_str(), read.is_done), ("1\thalf\n", "", true));
+    assert_eq!(workshop.files(order("in"), Sights::new()).unwrap().sights, read.sights, "a link is its file");
+    let out = workshop.files(order("out"), Sights::new()).unwrap();
+    assert!(!out.shown.contains(std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim()), "{out:?}");
+    for path in ["/etc/made", "/made", "/proc/made", "/usr/made"] {
+        let refused = workshop.files(write(path), Sights::new()).unwrap();
+        assert!(!refused.is_done && refused.said.starts_with("Not written"), "{path}: {refused:?}");
+    }
+    assert!(workshop.files(write("made.txt"), Sights::new()).unwrap().is_done);
+    assert_eq!(shell(&mut workshop, "cat made.txt; stat -c %a made.txt").unwrap(), "mine644\n");
+    assert_eq!(world.tree(), old);
+    is_order(workshop.files(order("app.txt"), Sights::new()));
 }
 
 fn nothing_is_run_that_the_plan_does_not_leave_to_a_model() {

@@ -15,6 +15,7 @@ mod typed;
 use super::line::{Line, read};
 use super::paint::Paint;
 use super::print::{ambient, needing_review};
+use super::printed::Printed;
 use crate::exit::INTERRUPTED;
 use anyhow::{Result, bail};
 use choices::Confirm;
@@ -135,6 +136,8 @@ struct Chat<'h> {
     /// How much was shown of each entry and of each work.
     told_entries: HashMap<String, usize>,
     told_steps: HashMap<String, usize>,
+    /// What running work prints, as far as it was told.
+    printed: Printed,
     /// What a model has said so far, by the id of the entry that will take its place.
     drafts: HashMap<String, String>,
     /// What was looked at for answers that are being made, as far as it was shown.
@@ -166,6 +169,7 @@ impl<'h> Chat<'h> {
             is_result_due: false,
             told_entries: HashMap::new(),
             told_steps: HashMap::new(),
+            printed: Printed::default(),
             drafts: HashMap::new(),
             told_looks: Vec::new(),
             is_over: false,

@@ -306,14 +306,25 @@ impl<'h> Line<'h> {
         *told = n.max(*told);
     }
 
-    /// Follows the work on one item until it ends, telling each finished step.
-    pub(crate) fn follow(&mut self, work_item: &str, mut tell: impl FnMut(&Step)) -> Result<Value> {
+    /// Follows the work on one item until it ends, telling each finished step and what is printed meanwhile.
+    pub(crate) fn follow(
+        &mut self,
+        work_item: &str,
+        mut tell: impl FnMut(&Step),
+        mut show: impl FnMut(&Value),
+    ) -> Result<Value> {
+        let mut execution = Value::Null;
         loop {
             // It may have been heard while the answer to the decision was waited for.
-            if !self.work.contains_key(work_item) {
-                self.wait_for(|m| m["type"] == "work" && m["work"]["work_item"] == work_item)?;
+            while !self.work.contains_key(work_item) {
+                let is_about = |m: &Value| m["work"]["work_item"] == work_item || m["output"]["execution"] == execution;
+                let message = self.wait_for(|m| (m["type"] == "work" || m["type"] == "output") && is_about(m))?;
+                if message["type"] == "output" {
+                    show(&message["output"]);
+                }
             }
             let Some(work) = self.work.remove(work_item) else { continue };
+            execution.clone_from(&work["execution"]);
             let finished = finished_steps(&work);
             let told = self.n_told.entry(work_item.to_owned()).or_default();
             finished.iter().skip(*told).for_each(&mut tell);

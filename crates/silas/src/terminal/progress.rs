@@ -2,14 +2,17 @@
 
 use super::line::Step;
 use super::print::took;
+use super::printed::Printed;
 use crate::out::wrap;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 use std::io::IsTerminal;
 use std::time::Duration;
 
 pub(super) struct Progress {
     is_told: bool,
     bar: Option<ProgressBar>,
+    printed: Printed,
 }
 
 impl Progress {
@@ -21,7 +24,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
-        Progress { is_told, bar }
+        Progress { is_told, bar, printed: Printed::default() }
     }
 
     pub(super) fn step(&mut self, step: &Step) {
@@ -34,6 +37,17 @@ impl Progress {
             }
             None if self.is_told => println!("{text}"),
             None => {}
+        }
+    }
+
+    /// What is printed meanwhile, where somebody looks on.
+    pub(super) fn printed(&mut self, output: &Value) {
+        for line in self.printed.news(output) {
+            match &self.bar {
+                Some(bar) => bar.println(line),
+                None if self.is_told => println!("{line}"),
+                None => {}
+            }
         }
     }
 

@@ -1,170 +1,183 @@
-//! Reading and writing text files in the copy, byte for byte.
+//! Reading, searching and editing files in the copy, byte for byte.
 //!
-//! A file reaches the model exactly as it is, and only a file that it read whole is rewritten: what is not UTF-8 or longer
-//! than can be read is refused by its name, because a model would write back something else. Like a command, all of it
-//! happens in a cell.
+//! A file reaches the model exactly as it is, with numbers before its lines, and only one that it saw whole and as it is now
+//! is rewritten. What is done is worked out in the cell ([`FileOrder`]); here stands how a model asks for it.
 
-use super::{Copy, File, READ_SECS, TIMEOUT_SECS, file, rooted, text};
-use crate::minds::file_tools::{PATH_CHARS_MAX, by_path};
+use super::{Copy, text, text_or_none, unmeant};
+use crate::minds::file_tools::PATH_CHARS_MAX;
 use crate::work::job::Failure;
 use serde_json::{Value, json};
 use silas_agents::tools::{Authorised, Doing, Done, Tool};
-use silas_core::check::{Command, Ended};
-use silas_core::envelope::STREAM_CHARS_MAX;
+use silas_core::file_order::{FileOrder, WRITTEN_CHARS_MAX};
+use silas_core::patch::{self, FilePatch};
 use silas_core::taint::Source;
 use silas_core::tool::{Effect, Spec, object};
+use silas_core::work::Directory;
 use silas_core::{Tainted, mandate};
+use silas_gates::scrub;
 
-/// The longest file that a model can read whole, and so write, in characters.
-const FILE_CHARS_MAX: usize = STREAM_CHARS_MAX;
-/// Bytes of a file that is read whole: one more than a cell keeps, so that it says that there is more.
-const WHOLE_BYTES: &str = "1048577";
-/// What the script that writes says of a file that is there and was not read whole.
-const IS_THERE: i32 = 73;
-/// The parts of the text stand where zero bytes divide it, which no word of a command can hold.
-const WRITING: &str = "f=$1 how=$2; shift 2
-[ \"$how\" = rewrite ] || { [ ! -e \"$f\" ] && [ ! -L \"$f\" ]; } || exit 73
-mkdir -p -- \"${f%/*}\" && { printf %s \"$1\"; shift; for part do printf '\\000'; printf %s \"$part\"; done; } > \"$f\"";
+const LINES_MAX: u64 = 5_000;
+const DEPTH_MAX: u64 = 20;
+const DEPTH_USUAL: u64 = 2;
+const PATTERN_CHARS_MAX: u64 = 1_000;
 
-pub(super) struct ReadFile<'a, 's> {
-    pub(super) spec: Spec,
-    pub(super) copy: &'a Copy<'s>,
+const READ: &str = "Shows a text file, or lines of it, each after its number and a tab.";
+const SEARCH: &str =
+    "Finds lines that a regular expression (as Rust has them) matches, in a file or below a directory.";
+const LIST: &str = "Lists what is below a directory: kind (f file, d directory, l link), size, path.";
+const EDIT: &str =
+    "Replaces old_text, which must stand exactly once in the file (or everywhere, with all), by new_text.";
+const PATCH: &str = "Changes several files at once, all or none. Lines: `*** Begin Patch`; for each file `*** Update File: \
+                     PATH` (then perhaps `*** Move to: PATH`), `*** Add File: PATH` or `*** Delete File: PATH`; changes as lines \
+                     after ` `, `-` or `+`, each change after `@@` or `@@ a line above it`, with 3 lines around; `*** End Patch`.";
+const WRITE: &str = "Writes exactly this text as a whole file. One that is there must have been read whole first.";
+
+/// A tool whose hands are an order about files.
+struct OnFiles<'a, 's> {
+    spec: Spec,
+    copy: &'a Copy<'s>,
+    directories: &'a [Directory],
+    order: fn(&Value) -> Result<FileOrder, String>,
 }
 
-impl Tool<Failure> for ReadFile<'_, '_> {
+impl Tool<Failure> for OnFiles<'_, '_> {
     fn spec(&self) -> &Spec {
         &self.spec
     }
 
     fn execute<'a>(&'a self, call: &'a Authorised<'a>) -> Doing<'a, Failure> {
         Box::pin(async move {
-            let arguments = call.arguments();
-            let path = text(arguments, "path");
-            let result = self.copy.run(read_command(arguments), READ_SECS)?;
-            if let Some(error) = &result.error {
-                return Ok(done(result.output(), Some(error.clone()), arguments, false));
-            }
-            let is_whole = arguments["from_line"].is_null() && arguments["lines"].is_null();
-            let (is_cut, lines) = (result.metadata.is_truncated, lines_of(arguments));
-            let (known, remark) = match result.metadata.is_not_text {
-                true => (File::NotText, Some(not_text(&path))),
-                false if is_cut && is_whole => (File::Longer, Some(longer(&path))),
-                false if is_cut => {
-                    (File::Part, Some(format!("Of {lines} of `{path}` only the first {FILE_CHARS_MAX} characters.")))
-                }
-                false if is_whole => (File::Whole, None),
-                false => (File::Part, Some(format!("{lines} of `{path}`."))),
+            let order = match (self.order)(call.arguments()) {
+                Ok(order) => order,
+                Err(why) => return Ok(not_done(format!("Not done: {why}."))),
             };
-            self.copy.note_read(&path, known);
-            let is_text = known != File::NotText;
-            let shown = if is_text { result.for_model.peek().return_value.clone() } else { String::new() };
-            Ok(done(shown, remark, arguments, is_text))
+            // The paths of a patch stand inside its text, where nobody else has looked.
+            if let FileOrder::Patch(files) = &order
+                && let Some(why) =
+                    files.iter().flat_map(FilePatch::paths).find_map(|path| unmeant(path, self.directories))
+            {
+                return Ok(not_done(format!("Not done: {why}.")));
+            }
+            let source = source(&order);
+            let answer = self.copy.files(order)?;
+            Ok(Done {
+                // Nobody knows who wrote a file of the copy.
+                for_model: Tainted::new(answer.shown, Source::Elsewhere.taint()),
+                remark: (!answer.said.is_empty()).then_some(answer.said),
+                is_private: true,
+                source,
+                is_success: answer.is_done,
+            })
         })
     }
 }
 
-pub(super) struct WriteFile<'a, 's> {
-    pub(super) spec: Spec,
-    pub(super) copy: &'a Copy<'s>,
+fn not_done(why: String) -> Done {
+    let for_model = Tainted::new(String::new(), Source::Elsewhere.taint());
+    Done { for_model, remark: Some(why), is_private: true, source: "no file".to_owned(), is_success: false }
 }
 
-impl Tool<Failure> for WriteFile<'_, '_> {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn execute<'a>(&'a self, call: &'a Authorised<'a>) -> Doing<'a, Failure> {
-        Box::pin(async move {
-            let arguments = call.arguments();
-            let (path, written) = (text(arguments, "path"), text(arguments, "text"));
-            let known = self.copy.file(&path);
-            let result = self.copy.run(write_command(&path, &written, known == File::Whole), TIMEOUT_SECS)?;
-            let (remark, is_success) = match (&result.error, &result.metadata.ended) {
-                (None, _) => (format!("Written to `{path}`: {} characters.", written.chars().count()), true),
-                (Some(_), Ended::Exited(IS_THERE)) => (format!("Not written: {}", refusal(&path, known)), false),
-                (Some(error), _) => (format!("Not written. {error}"), false),
-            };
-            if is_success {
-                self.copy.note_read(&path, File::Whole);
-            }
-            Ok(done(result.for_model.peek().artifacts.values().cloned().collect(), Some(remark), arguments, is_success))
-        })
+/// Where an answer is from, in words for a card.
+fn source(order: &FileOrder) -> String {
+    let named = |path: &str| scrub::visible_line(path, 60);
+    match order {
+        FileOrder::Read { path, .. } | FileOrder::Write { path, .. } | FileOrder::Edit { path, .. } => {
+            format!("the file {}", named(path))
+        }
+        FileOrder::Patch(files) => {
+            let paths: Vec<String> = files.iter().flat_map(FilePatch::paths).take(5).map(named).collect();
+            format!("the files {}", paths.join(", "))
+        }
+        FileOrder::Search { path, .. } => format!("lines of files in {}", named(path)),
+        FileOrder::List { path, .. } => format!("the names of files in {}", named(path)),
     }
 }
 
-fn done(shown: String, remark: Option<String>, arguments: &Value, is_success: bool) -> Done {
-    // Nobody knows who wrote a file of the copy.
-    let for_model = Tainted::new(shown, Source::Elsewhere.taint());
-    Done { for_model, remark, is_private: true, source: file(arguments), is_success }
+pub(super) fn all<'a>(copy: &'a Copy<'_>, directories: &'a [Directory]) -> Vec<Box<dyn Tool<Failure> + 'a>> {
+    let orders = [read, search, list, edit, apply_patch, write];
+    let tools = specs().into_iter().zip(orders);
+    tools
+        .map(|(spec, order)| -> Box<dyn Tool<Failure>> { Box::new(OnFiles { spec, copy, directories, order }) })
+        .collect()
 }
 
-fn not_text(path: &str) -> String {
-    format!(
-        "`{path}` is not UTF-8 text: it is not shown, and write_file does not rewrite it. shell_exec can look at it and \
-         change it in place."
-    )
+fn read(arguments: &Value) -> Result<FileOrder, String> {
+    Ok(FileOrder::Read {
+        path: text(arguments, "path"),
+        from_line: arguments["from_line"].as_u64().unwrap_or(1),
+        lines: arguments["lines"].as_u64(),
+    })
 }
 
-fn longer(path: &str) -> String {
-    format!(
-        "`{path}` is longer than {FILE_CHARS_MAX} characters, and this is its beginning: read on with from_line. write_file \
-         does not rewrite it; shell_exec can change it in place."
-    )
+fn search(arguments: &Value) -> Result<FileOrder, String> {
+    Ok(FileOrder::Search {
+        pattern: text(arguments, "pattern"),
+        path: text(arguments, "path"),
+        name: text_or_none(arguments, "name"),
+    })
 }
 
-/// Why a file that is there is not rewritten.
-fn refusal(path: &str, known: File) -> String {
-    match known {
-        File::NotText => not_text(path),
-        File::Longer => longer(path),
-        File::Unread | File::Part | File::Whole => format!(
-            "`{path}` is there and you have not read it whole. Read it with read_file, without from_line and lines, or change \
-             it in place with shell_exec."
-        ),
-    }
+fn list(arguments: &Value) -> Result<FileOrder, String> {
+    let name = text_or_none(arguments, "name");
+    // Who looks for a name looks everywhere.
+    let usual = if name.is_some() { DEPTH_MAX } else { DEPTH_USUAL };
+    Ok(FileOrder::List { path: text(arguments, "path"), depth: arguments["depth"].as_u64().unwrap_or(usual), name })
 }
 
-fn lines_of(arguments: &Value) -> String {
-    let from = arguments["from_line"].as_u64().unwrap_or(1);
-    match arguments["lines"].as_u64() {
-        Some(n) => format!("lines {from} to {}", from + n - 1),
-        None => format!("the lines from {from}"),
-    }
+fn edit(arguments: &Value) -> Result<FileOrder, String> {
+    Ok(FileOrder::Edit {
+        path: text(arguments, "path"),
+        old: text(arguments, "old_text"),
+        new: text(arguments, "new_text"),
+        all: arguments["all"].as_bool().unwrap_or(false),
+    })
 }
 
-pub(super) fn write_file() -> Spec {
-    let schema = object(&[
-        ("path", json!({ "type": "string", "minLength": 1, "maxLength": PATH_CHARS_MAX })),
-        ("text", json!({ "type": "string", "maxLength": FILE_CHARS_MAX })),
-    ]);
-    let about = "Writes exactly this text as a whole file. One that is there must have been read whole first.";
-    Spec {
-        // Inside a private copy a file decides about nothing but the copy.
-        content: vec!["path".to_owned(), "text".to_owned()],
-        capabilities: vec!["files.write".to_owned()],
-        effect: Effect::Workspace,
-        is_parallel: false,
-        ..by_path(Spec::reading(mandate::WRITE_FILE, about, schema))
-    }
+fn apply_patch(arguments: &Value) -> Result<FileOrder, String> {
+    patch::parse(&text(arguments, "patch")).map(FileOrder::Patch)
 }
 
-/// The path and the numbers are words of their own; nothing is put into a script.
-pub(super) fn read_command(arguments: &Value) -> Command {
-    let path = rooted(&text(arguments, "path"));
-    let sh = |script: &str, words: [String; 2]| {
-        Command::Argv(["/bin/sh", "-c", script, "sh"].map(str::to_owned).into_iter().chain(words).collect())
+fn write(arguments: &Value) -> Result<FileOrder, String> {
+    Ok(FileOrder::Write { path: text(arguments, "path"), text: text(arguments, "text") })
+}
+
+pub(super) fn specs() -> [Spec; 6] {
+    let path = || ("path", json!({ "type": "string", "minLength": 1, "maxLength": PATH_CHARS_MAX }));
+    let written = || json!({ "type": "string", "maxLength": WRITTEN_CHARS_MAX });
+    let optional = |max: u64, usual: &str| {
+        let about = format!("null: {usual}");
+        json!({ "type": ["integer", "null"], "minimum": 1, "maximum": max, "description": about })
     };
-    let from = arguments["from_line"].as_u64().unwrap_or(1);
-    match arguments["lines"].as_u64() {
-        Some(n) => sh("sed -n \"$2\" -- \"$1\"", [path, format!("{from},{}p", from + n - 1)]),
-        None if arguments["from_line"].is_null() => sh("head -c \"$2\" -- \"$1\"", [path, WHOLE_BYTES.to_owned()]),
-        None => sh("sed -n \"$2\" -- \"$1\"", [path, format!("{from},$p")]),
+    let name = || ("name", json!({ "type": ["string", "null"], "maxLength": 200, "description": "such as *.py" }));
+    let pattern = ("pattern", json!({ "type": "string", "minLength": 1, "maxLength": PATTERN_CHARS_MAX }));
+    let [lines, from, depth] = [optional(LINES_MAX, "all"), optional(1_000_000_000, "1"), optional(DEPTH_MAX, "2")];
+    let all = json!({ "type": ["boolean", "null"] });
+    [
+        reading("read_file", READ, "files.read", &[path(), ("from_line", from), ("lines", lines)]),
+        reading(mandate::SEARCH, SEARCH, "files.search", &[pattern, path(), name()]),
+        reading("list_files", LIST, "files.list", &[path(), ("depth", depth), name()]),
+        writing(mandate::EDIT_FILE, EDIT, &[path(), ("old_text", written()), ("new_text", written()), ("all", all)]),
+        Spec {
+            paths: Vec::new(),
+            shown_by: Some("patch".to_owned()),
+            ..writing(mandate::APPLY_PATCH, PATCH, &[("patch", written())])
+        },
+        writing(mandate::WRITE_FILE, WRITE, &[path(), ("text", written())]),
+    ]
+}
+
+fn reading(name: &str, about: &str, capability: &str, arguments: &[(&str, Value)]) -> Spec {
+    Spec {
+        // Inside a private copy what is looked at decides about nothing but the copy.
+        content: arguments.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        paths: vec!["path".to_owned()],
+        shown_by: Some("path".to_owned()),
+        capabilities: vec![capability.to_owned()],
+        is_parallel: false,
+        ..Spec::reading(name, about, object(arguments))
     }
 }
 
-pub(super) fn write_command(path: &str, written: &str, is_rewriting: bool) -> Command {
-    let how = if is_rewriting { "rewrite" } else { "new" };
-    let words = ["/bin/sh", "-c", WRITING, "sh"].map(str::to_owned).into_iter();
-    let parts = written.split('\0').map(str::to_owned);
-    Command::Argv(words.chain([rooted(path), how.to_owned()]).chain(parts).collect())
+fn writing(name: &str, about: &str, arguments: &[(&str, Value)]) -> Spec {
+    Spec { effect: Effect::Workspace, is_idempotent: false, ..reading(name, about, "files.write", arguments) }
 }

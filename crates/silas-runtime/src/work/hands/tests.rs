@@ -1,27 +1,39 @@
-//! What the tools of a copy run, and how large the executor's prompt is with all of them.
+//! Which paths can be meant, and how large the executor's prompt is with all its tools.
 
-use super::files::{read_command, write_command};
 use super::*;
 use crate::hub::tell_user::tell_user;
+use serde_json::json;
 use silas_agents::{Prompt, prompt_size};
 use silas_core::Taint;
 use silas_core::boundary::{Call, Policy, admit};
+use silas_core::mandate::{Mandate, TOOLS};
 use silas_core::model::{KeySource, ModelGrant, ModelName, Role};
+use silas_core::tool::{Spec, misfit};
 
 #[test]
-fn a_path_is_a_word_of_its_own_and_never_an_option() {
-    let argv = |command: Command| match command {
-        Command::Argv(words) => words[4..].to_vec(),
-        other => panic!("{other:?}"),
-    };
-    let odd = json!({ "path": "-rf $(x) `y`", "from_line": 3, "lines": 2, "depth": null });
-    assert_eq!(argv(read_command(&odd)), ["./-rf $(x) `y`", "3,4p"]);
-    assert_eq!(argv(list_command(&odd)), ["./-rf $(x) `y`", "2"]);
-    let whole = json!({ "path": "/home/me/p/a", "from_line": null, "lines": null });
-    assert_eq!(argv(read_command(&whole)), ["/home/me/p/a", "1048577"]);
-    let rest = json!({ "path": "a", "from_line": 7, "lines": null });
-    assert_eq!(argv(read_command(&rest)), ["./a", "7,$p"]);
-    assert_eq!(argv(write_command("-n", "a\0\0b\n", false)), ["./-n", "new", "a", "", "b\n"]);
+fn what_may_be_null_may_be_left_out() {
+    for spec in files::specs().iter().chain(&commands::specs()) {
+        let arguments: serde_json::Map<String, Value> = spec.schema["properties"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(_, schema)| schema["type"].is_string())
+            .map(|(name, _)| (name.clone(), json!("x")))
+            .collect();
+        assert_eq!(misfit(&Value::Object(arguments), &spec.schema), None, "{}", spec.name);
+        assert!(misfit(&json!({}), &spec.schema).is_some(), "{}", spec.name);
+    }
+}
+
+#[test]
+fn the_usual_tools_imply_those_that_can_do_no_more() {
+    let offered = Mandate::default().offered();
+    let usual: Vec<&str> = TOOLS.into_iter().filter(|tool| *tool != "web_search").collect();
+    assert_eq!(offered, usual);
+    let reader = Mandate { tools: vec!["read_file".to_owned()], ..Mandate::default() };
+    assert_eq!(reader.offered(), ["read_file", "search"]);
+    let writer = Mandate { tools: vec!["write_file".to_owned()], ..Mandate::default() };
+    assert_eq!(writer.offered(), ["edit_file", "apply_patch", "write_file"]);
 }
 
 #[test]
@@ -36,10 +48,10 @@ fn the_executor_s_prompt_is_small_with_all_its_tools() {
     let policy =
         Policy { allowed: std::slice::from_ref(&model), local_only: false, receipts: &receipts, has_key: &|| true };
     let prompt = Prompt::render(&admit(call, &policy).unwrap()).unwrap();
-    let specs = [script("shell_exec", SHELL, "shell.exec"), script("python_exec", PYTHON, "python.exec")];
-    let [reads, writes, lists, tells] = [read_file(), write_file(), list_files(), tell_user()];
-    let size = prompt_size(Role::Executor, &prompt, &[&specs[0], &specs[1], &reads, &writes, &lists, &tells]);
-    assert!(size < 1_000, "{size} tokens");
+    let specs: Vec<Spec> = commands::specs().into_iter().chain(files::specs()).chain([tell_user()]).collect();
+    let specs: Vec<&Spec> = specs.iter().collect();
+    let size = prompt_size(Role::Executor, &prompt, &specs);
+    assert!(size < 1_500, "{size} tokens");
     let published = include_str!("../../../../../bench/README.md");
     assert!(published.contains(&format!("{size} tokens")), "{size} tokens: say so in bench/README.md");
 }

@@ -26,6 +26,11 @@ impl Chat<'_> {
                 self.next_card();
             }
             "work" => self.work(&message["work"]),
+            "output" => {
+                for line in self.printed.news(&message["output"]) {
+                    self.print(&self.paint.quiet(&line));
+                }
+            }
             "activity" => self.line.snapshot["activity"] = message["activity"].clone(),
             "decided" => {
                 if let Some(card) = self.deciding.take()
