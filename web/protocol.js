@@ -163,8 +163,8 @@
  * @typedef {{ outcome: Outcome, claim: string, caveats: string[], before: CheckResult[], after: CheckResult[] }} EvidenceBlock
  * @typedef {{ who: string, text: string }} Quote
  * @typedef {{ says: string, execution: string, shown?: Version[], compare?: Compared[] }} Versions
- * @typedef {{ path: string, lines: DiffLine[] }} Compared
- * @typedef {{ whose: string, at?: string, lines: string[], more?: number }} Version
+ * @typedef {{ path: string, lines: DiffLine[], kept?: number[] }} Compared
+ * @typedef {{ whose: string, at?: string, lines: string[], kept?: number[], more?: number }} Version
  * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, versions?: Versions, rationale: string, asked?: string, quote?: Quote, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
  * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, instead?: Instead, input?: Input, test_call?: boolean, execution?: string }} Card

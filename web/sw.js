@@ -55,6 +55,7 @@ const SHELL = [
   '/lib/pages.js',
   '/lib/pairing.js',
   '/lib/price.js',
+  '/lib/prose.js',
   '/lib/passkeys.js',
   '/lib/router.js',
   '/lib/saying.js',

@@ -4,12 +4,12 @@
 
 import { useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { Said, strict } from '../lib/text.js';
+import { strict } from '../lib/text.js';
 import { limit } from '../lib/time.js';
 import { Details, Facts, checkCount, hasDetails } from './details.js';
 import { FILES_MAX, FileList } from './diff.js';
 import { Evidence, LINES_MAX, hasLongCommand, isUnprotected } from './evidence.js';
-import { Whole, Why, clamped, saysMore } from './quote.js';
+import { Asked, Whole, Why, saysMore } from './quote.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
 import { Versions, isFoldable } from './versions.js';
 
@@ -65,13 +65,13 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
         ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was allowed. One tap asks again, with everything checked afresh.</p>`}
         ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : areCommandsShort ? 'short' : 'shown'} />`}
         ${!parked && face.versions && html`<${Versions} versions=${face.versions} folded=${moves.includes('lines')} />`}
-        ${shown.length > 0 && html`<${Facts} facts=${shown} diffs=${face.diffs}>${inFacts && html`<div><dt>You asked</dt><dd class="asked" dir="auto">“<${Said} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
+        ${shown.length > 0 && html`<${Facts} facts=${shown} diffs=${face.diffs}>${inFacts && html`<div><dt>You asked</dt><${Asked} text=${face.asked ?? ''} oneLine=${moves.includes('asked')} /></div>`}<//>`}
       </div>
       ${!inDetails && html`<${Why} face=${face} oneLine=${moves.includes('line')} />`}
       ${!parked && children}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || checksMoved || areCommandsShort || whole) && html`<${Details} card=${card} moved=${moved} checksListed=${checksMoved || areCommandsShort || isDone} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${whole}<//>`}
+    ${(hasDetails(card, moved) || checksMoved || areCommandsShort || whole) && html`<${Details} card=${card} moved=${moved} checksListed=${checksMoved || areCommandsShort || isDone} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved || showsChange(face))}>${whole}<//>`}
   </article>`;
 }
 
@@ -90,23 +90,30 @@ function pointsBelow(face, facts) {
     || facts.some(({ text }) => text.startsWith('…/')) || checkCount(face) > LINES_MAX || (hasFiles(face) && face.diffs.length > FILES_MAX);
 }
 
+/** From this height on the first lines of a change stand between a card and its dock. */
+const ROOMY_PX = 760;
+
+/** What would be put in place is read before anything else, where there is room for it. @param {import('../protocol.js').Face} face */
+const showsChange = ({ kind, diffs }) => kind === 'rehearsed' && diffs.length > 0 && innerHeight >= ROOMY_PX;
+
 /** @param {import('../protocol.js').Face} face */
 const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
 
 /**
- * What gives way when the body is too high, in this order: the list of files, whose changes are in the details anyway;
+ * What gives way when the body is too high, in this order: the second line of what the owner asked; the list of files, whose changes are in the details anyway;
  * the middle of commands that stand whole there; the rationale, to one line; on a result air, by which the owner's words stay
  * beside what came of them; the rationale, into the details; the last facts, all but one; at last the lines of the checks,
  * whose claim stays, or all but the first line of two versions. If even that is too much, as with wide letters, other cards
  * are set closer too.
  * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
- * @returns {('files' | 'commands' | 'line' | 'rationale' | 'fact' | 'checks' | 'lines' | 'air')[]}
+ * @returns {('asked' | 'files' | 'commands' | 'line' | 'rationale' | 'fact' | 'checks' | 'lines' | 'air')[]}
  */
 function movesOf(face, facts) {
   // A question is never answered unread; what was asked for before can be found in the details.
   if (face.kind === 'decision') return ['line', 'air'];
   const isEvidenced = checkCount(face) > 0 && face.kind !== 'done';
   return [
+    ...(face.asked ? /** @type {const} */ (['asked']) : []),
     ...(hasFiles(face) ? /** @type {const} */ (['files']) : []),
     ...(isEvidenced && hasLongCommand(face.evidence) ? /** @type {const} */ (['commands']) : []),
     ...(face.rationale || face.asked || face.quote ? /** @type {const} */ (isEvidenced ? ['line', 'air', 'rationale'] : ['line', 'rationale']) : []),

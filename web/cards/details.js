@@ -78,21 +78,32 @@ export function Details({ card, startsOpen, moved, checksListed, children }) {
   const signed = signedDetails(card);
   const execution = executionOf(card);
   const toggled = (/** @type {boolean} */ isOpen) => {
+    // What opened by itself was looked for by nobody.
+    if (isOpen === open) return;
     setOpen(isOpen);
     if (isOpen && face.diffs.length > 0 && execution !== null) used('patch');
   };
+  // Of a result the change comes before whatever there is to say about it.
+  const isResult = face.kind === 'rehearsed' || face.kind === 'done' || face.kind === 'report';
   const title = card.state === 'parked' ? (face.kind === 'plan' ? 'The plan as it was' : 'As it was') : face.details_title || 'Details';
   return html`<details class="details" open=${open} onToggle=${(/** @type {any} */ event) => toggled(event.currentTarget.open)}>
     <summary><span>${strict(title)}</span><${Icon} name=${open ? 'up' : 'down'} size=${20} /></summary>
     <div class="details-body">
-      ${children}
       <${Compare} compare=${face.versions?.compare} />
+      ${isResult && html`<${Change} card=${card} execution=${execution} />`}
+      ${children}
       ${moved.length > 0 && html`<${Facts} facts=${moved} diffs=${face.diffs} />`}
       <${RowsAndLists} details=${face.details} />
       ${face.evidence && (checksListed || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}
-      <${Diffs} diffs=${face.diffs} />
-      ${face.diffs.length > 0 && execution && !inDock(card) && html`<${SavePatch} execution=${execution} />`}
+      ${!isResult && html`<${Change} card=${card} execution=${execution} />`}
       ${signed.length > 0 && html`<div class="signed"><h3>Exactly what you sign</h3><${DetailLists} details=${signed} /></div>`}
     </div>
   </details>`;
+}
+
+/** The change, line by line, and a way to take it along. @param {{ card: import('../protocol.js').Card, execution: string | null }} props */
+function Change({ card, execution }) {
+  const { diffs } = card.face;
+  return html`<${Diffs} diffs=${diffs} />
+    ${diffs.length > 0 && execution && !inDock(card) && html`<${SavePatch} execution=${execution} />`}`;
 }

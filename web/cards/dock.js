@@ -63,7 +63,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
   const tooSoon = () => performance.now() - since.current < DOUBLE_TAP_MS;
   const buttons = card.state === 'parked' ? parkedButtons(card) : withPatch(card, card.face.ctas.map((cta) => ({ ...cta, act: (/** @type {import('../protocol.js').DeviceView | null} */ passkey = null) => (isOver && cta.press === 'dismiss' ? set({ over: null }) : press(card, cta, passkey)) })));
   const [first, ...rest] = buttons;
-  const steps = first?.press === 'approve' ? ladder(card) : 'tap';
+  const steps = first?.press === 'approve' ? ladder(card, 'approve') : 'tap';
   const meant = buttons[asked] ?? first;
   const rungs = asksPasskey(card, devices);
 
@@ -74,12 +74,12 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     if (tooSoon()) return;
     if (buttons[n].press === 'answer') return void (off || enter('words'));
     if (buttons[n].press === 'change' && REWORDED.includes(card.face.kind)) return void (off || enter('change'));
-    // What runs something takes the same steps, whichever of the two ways it is.
-    const runs = ['approve', 'rehearse', 'redo'].includes(buttons[n].press);
-    if (!runs || steps === 'tap') return void buttons[n].act();
+    const { press: pressed } = buttons[n];
+    const its = first.press === 'approve' && (pressed === 'approve' || pressed === 'rehearse' || pressed === 'redo') ? ladder(card, pressed) : 'tap';
+    if (its === 'tap') return void buttons[n].act();
     if (off) return;
     setAsked(n);
-    enter(steps);
+    enter(its);
   };
   const onFirst = () => off || onPress(0);
   const onConfirm = () => {
@@ -161,11 +161,29 @@ function isRecommended({ face }, { press: pressed }) {
   return pressed === 'renew' || pressed === 'again' || (pressed === 'approve' && face.kind !== 'unknown_effect');
 }
 
-/** @param {Card} card @returns {'tap' | 'confirm' | 'slide'} */
-function ladder({ face, state }) {
+/** More files than somebody looks through at a glance: putting them in place is asked twice, however well they are proved. */
+const FILES_CALM = 10;
+
+/** The steps follow what pressing it does. @param {Card} card @param {'approve' | 'rehearse' | 'redo'} pressed @returns {'tap' | 'confirm' | 'slide'} */
+function ladder(card, pressed) {
+  const { face, state } = card;
   if (state === 'parked') return 'tap';
-  if (face.risk === 'medium') return 'confirm';
-  return face.risk === 'high' || face.risk === 'irreversible' ? 'slide' : 'tap';
+  if (face.risk === 'high' || face.risk === 'irreversible') return 'slide';
+  if (face.risk === 'medium') return staysInside(card, pressed) ? 'tap' : 'confirm';
+  return face.kind === 'rehearsed' && face.diffs.length > FILES_CALM ? 'confirm' : 'tap';
+}
+
+/** Whether pressing it runs something in a private copy and does nothing else: nothing is applied, reached, used or sent to a model. @param {Card} card @param {'approve' | 'rehearse' | 'redo'} pressed */
+function staysInside({ offer, show_first, payload, instead }, pressed) {
+  const asked = { approve: [offer, payload], rehearse: [show_first, payload], redo: [instead?.offer, instead?.payload] }[pressed];
+  const [of, about] = /** @type {[import('../protocol.js').Offer | null | undefined, string | null | undefined]} */ (asked);
+  if (of?.kind !== 'rehearsal') return false;
+  try {
+    const { executor, sandbox } = JSON.parse(about ?? '');
+    return !executor && sandbox.hosts.length === 0 && (sandbox.secrets ?? []).length === 0;
+  } catch {
+    return false; // What cannot be read may do anything; the dock says that card and request differ.
+  }
 }
 
 /**

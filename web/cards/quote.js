@@ -2,22 +2,41 @@
 // Words that Silas did not compute: the owner's request and what a model says about its plan. Each is marked as whose it
 // is and isolated from the text around it; on the card it is cut at a word, in the details it stands whole.
 
+import { useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { Said, Words, strict } from '../lib/text.js';
 
 /** @typedef {import('../protocol.js').Face} Face */
 
 /** What a place on a card holds in an ordinary font; the style sheet holds back what a wide one makes of it. */
-const CHARS_MAX = { twoLines: 84, oneLine: 38, fact: 26 };
+const CHARS_MAX = { twoLines: 84, oneLine: 38, fact: 26, asked: 120 };
 
 /** As much of a text as fits there, ended at a word. @param {string} text @param {keyof typeof CHARS_MAX} place */
-export function clamped(text, place) {
+export const clamped = (text, place) => ended(text, CHARS_MAX[place]);
+
+/** @param {string} text @param {number} max */
+function ended(text, max) {
   const line = text.trim().replaceAll(/\s+/g, ' ');
-  if (line.length <= CHARS_MAX[place]) return line;
-  const cut = line.slice(0, CHARS_MAX[place]).replace(/\s\S*$/, '');
+  if (line.length <= max) return line;
+  const cut = line.slice(0, max).replace(/\s\S*$/, '');
   // What began as code and is cut off in it ends as code.
   const isOpen = (cut.match(/`/g) ?? []).length % 2 === 1;
   return `${cut}${isOpen ? '`' : ''} …`;
+}
+
+/** The owner's words among the facts: as many as there is room for, ended at a word; measured after layout. @param {{ text: string, oneLine: boolean }} props */
+export function Asked({ text, oneLine }) {
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  const key = `${text} ${oneLine}`;
+  const [fit, setFit] = useState({ key, max: CHARS_MAX.asked });
+  const max = fit.key === key ? fit.max : CHARS_MAX.asked;
+  const words = ended(text, max);
+  useLayoutEffect(() => {
+    const box = place.current;
+    const isCut = box !== null && box.scrollHeight > box.clientHeight + 1;
+    if (isCut && words.length > CHARS_MAX.fact) setFit({ key, max: words.replace(/ …$/, '').length - 1 });
+  }, [key, max]);
+  return html`<dd class=${oneLine ? 'asked one-line' : 'asked'} dir="auto" ref=${place}>“<${Said} text=${words} />”</dd>`;
 }
 
 /** What the widest letters leave on one line: only so much is certainly there to be read, whatever the letters are. */

@@ -57,7 +57,7 @@ export async function settle(page) {
 export const sideways = (page) => page.evaluate(async () => {
   // A sheet that is still sliding in is beside its place on purpose.
   await Promise.allSettled(document.getAnimations().filter((a) => Number.isFinite(a.effect.getComputedTiming().endTime)).map((a) => a.finished));
-  const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest('.filters, .hidden') && e.getBoundingClientRect().right > innerWidth + 1);
+  const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest('.hidden') && e.getBoundingClientRect().right > innerWidth + 1);
   const { clientHeight, scrollHeight, scrollWidth } = document.documentElement;
   const together = matchMedia('(max-height: 30em) and (max-width: 959px)').matches || !document.querySelector('.frame');
   const whole = together ? Math.max(clientHeight, Math.ceil(document.querySelector('.frame, .pair')?.getBoundingClientRect().height ?? 0)) : innerHeight;
@@ -90,10 +90,10 @@ export const smallTargets = (page) => withAreas(page, (areaOf) => {
 
 /**
  * Words that do not stand whole where they stand: cut off by what holds them, or reaching out of what they are written on. What is
- * cut at a word on purpose (somebody's own words, one line of a version, the middle of a command) stands whole in the details; strips are scrolled.
+ * cut at a word on purpose (somebody's own words, one line of a version, the middle of a command) stands whole in the details.
  */
 export const cutTexts = (page) => page.evaluate(() => {
-  const ON_PURPOSE = '.hidden, .checks.bare .mark-word, .check-begin, .asked, .quote:not(.whole) .quote-text, .version .code, .filters, textarea, noscript';
+  const ON_PURPOSE = '.hidden, .checks.bare .mark-word, .check-begin, .asked, .quote:not(.whole) .quote-text, .version .code, textarea, noscript';
   const isCutBy = (box, { overflowX, overflowY }, rect) => {
     const beside = rect.left < box.left - 1 || rect.right > box.right + 1;
     // Letters may be taller than their line, and what is above or below it is air.

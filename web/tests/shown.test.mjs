@@ -45,7 +45,7 @@ test('a card of an earlier version does not call changed lines unchanged either'
   const lines = [{ added: 'a = 1' }, { gap: 51 }];
   const diff = { path: 'tides/a.py', mode_before: { file: 0o600 }, mode_after: { file: 0o644 }, added: 52, removed: 0, lines };
   const page = await open(t, { cards: [remade(sample.rehearsedCard(), { face: (face) => ({ ...face, diffs: [diff] }) })] });
-  await page.locator('.details summary').click();
+  await figure(page, 'tides/a.py').waitFor();
   const seen = await asSeen(figure(page, 'tides/a.py'));
   assert.match(seen, /51 changed lines not shown here/);
   assert.match(seen, /Permissions 600 become 644/);
@@ -55,7 +55,7 @@ test('a card of an earlier version does not call changed lines unchanged either'
 test('many files are all listed', async (t) => {
   const diffs = Array.from({ length: 84 }, (_, n) => ({ path: n === 83 ? 'zz_evil.py' : `made/${n}.txt`, mode_after: { file: 0o644 }, added: 1, removed: 0, lines: [{ added: 'x' }], is_verbatim: true }));
   const page = await open(t, { cards: [remade(sample.rehearsedCard(), { face: (face) => ({ ...face, diffs }) })] });
-  await page.locator('.details summary').click();
+  await page.locator('.details .diff').first().waitFor();
   assert.equal(await page.locator('.details .diff').count(), 84);
   await figure(page, 'zz_evil.py').waitFor();
 });

@@ -331,7 +331,7 @@ test('not now is remembered, and More can change it', async (t) => {
   assert.equal(await page.evaluate(() => window.asked), 0);
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Tell me when a card waits' }).click();
-  await page.getByRole('button', { name: 'Tell nothing here' }).waitFor();
+  await page.getByRole('button', { name: 'Turn them off here' }).waitFor();
   assert.equal(await page.evaluate(() => window.asked), 1);
 });
 

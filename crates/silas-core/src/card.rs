@@ -184,6 +184,9 @@ pub struct Versions {
 pub struct Compared {
     pub path: String,
     pub lines: Vec<DiffLine>,
+    /// Which of the lines that only one has, counted from 0, stand there as before the work: the other changed them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<u32>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -196,6 +199,9 @@ pub struct Version {
     pub at: Option<Timestamp>,
     /// The first lines of it, at most [`VERSION_LINES_MAX`].
     pub lines: Vec<String>,
+    /// Which of these lines, counted from 0, stand as before the work: they lie between changed ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<u32>,
     /// How many lines there are besides; the details have them.
     #[serde(default, skip_serializing_if = "is_none_more")]
     pub more: u32,

@@ -59,6 +59,11 @@ pub fn stretches(base: &str, yours: &str, theirs: &str) -> Vec<Stretch> {
     stretches_of(&lines(base), &lines(yours), &lines(theirs))
 }
 
+/// Of each line of a text, whether it stands in it as both began with it.
+pub fn kept(base: &str, text: &str) -> Vec<bool> {
+    in_common(&lines(text), &lines(base)).into_iter().map(|at| at.is_some()).collect()
+}
+
 /// A text's lines with their ends, so that a missing last one is a difference like any other.
 pub fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()

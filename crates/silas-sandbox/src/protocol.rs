@@ -304,6 +304,18 @@ pub struct Collided {
     pub silas: Vec<String>,
     /// The owner's version compared with the other.
     pub compare: Vec<DiffLine>,
+    /// Which of `yours`, `silas` and `compare`, counted from 0, stand as both began with them.
+    #[serde(default)]
+    pub kept: Kept,
+}
+
+/// Lines that one side has as both began with them, by their places in what is told. Whoever reads two versions takes them
+/// for somebody's edit otherwise.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Kept {
+    pub yours: Vec<u32>,
+    pub silas: Vec<u32>,
+    pub compare: Vec<u32>,
 }
 
 /// How two versions of a file stand to each other.

@@ -2,7 +2,7 @@
 // What can be looked for in Activity. The choice is kept in the address, so that a link leads to it and Back leaves
 // Activity instead of going through every choice.
 
-import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
+import { useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { swap } from '../../lib/router.js';
@@ -31,8 +31,6 @@ export function Filters({ away, chosen }) {
   // What is chosen when nobody has chosen is at the beginning, in sight.
   const names = [...(away ? [AWAY] : []), EVERYTHING, ...TOPICS.map(({ name }) => name)];
   const label = (/** @type {string} */ name) => (name === AWAY && away ? awayWords(away).filter : TOPICS.find((topic) => topic.name === name)?.label ?? 'Everything');
-  // Whoever came by a link or by the keys sees what is chosen.
-  useLayoutEffect(() => strip.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [chosen]);
 
   /** @param {KeyboardEvent} event */
   const onKey = (event) => {

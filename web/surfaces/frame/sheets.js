@@ -134,8 +134,8 @@ function MoreSheet({ state }) {
     <p class="sheet-text">${passkeyWords(state)}</p>`}
     ${shows(state, 'passkeys') && !unavailable() && html`<button type="button" class="button outlined" disabled=${state.link.status !== 'open'} onClick=${addPasskey}><${Icon} name="finger" size=${20} />${passkeys(state.devices).known.length > 0 ? 'Add another passkey' : 'Add a passkey'}</button>`}
     <h3 class="sheet-label">Notifications</h3>
-    <p class="sheet-text">${tells() ? 'While this page is open and nobody looks at it, each decision is told: what it is and how risky.' : canTell() ? 'Nothing is told while nobody looks at this page.' : 'This browser does not let this page tell anything.'}</p>
-    ${canTell() && html`<button type="button" class="link-button" onClick=${() => void want(!tells())}>${tells() ? 'Tell nothing here' : 'Tell me when a card waits'}</button>`}
+    <p class="sheet-text">${tells() ? 'On while this page is open in the background: each decision that waits, what it is and how risky.' : canTell() ? 'Off. You find out what waits when you look at this page.' : 'This browser does not allow them on this page.'}</p>
+    ${canTell() && html`<button type="button" class="link-button" onClick=${() => void want(!tells())}>${tells() ? 'Turn them off here' : 'Tell me when a card waits'}</button>`}
     <h3 class="sheet-label">Another device</h3>
     <p class="sheet-text">On the machine where Silas runs: <code dir="ltr">silas pair</code></p>
     <h3 class="sheet-label">Models</h3>

@@ -10,7 +10,7 @@ import { moreCards } from '../../lib/pages.js';
 import { go } from '../../lib/router.js';
 import { more } from '../../lib/asking.js';
 import { activeCard, needingReview, set } from '../../lib/store.js';
-import { strict } from '../../lib/text.js';
+import { Said, strict } from '../../lib/text.js';
 import { CardView } from '../../cards/card.js';
 import { Dock } from '../../cards/dock.js';
 import { AnswerChips } from '../../cards/answers.js';
@@ -34,6 +34,7 @@ export function Review({ state, wide }) {
   const rest = state.cards.filter(({ id }) => id !== active?.id);
   const place = active ? waiting.indexOf(active) + 1 : 0;
   const focus = useWasDecided(state);
+  const told = useTold(state);
   // What is over was shown to whoever was looking; nobody finds it again here.
   useEffect(() => () => set({ over: null }), []);
   const section = useRef(/** @type {HTMLElement | null} */ (null));
@@ -44,12 +45,13 @@ export function Review({ state, wide }) {
   return html`<section class="review" aria-label="Review" ref=${section}>
     <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
+    ${told && !wide && html`<div class="notice notice-inside" role="note"><${Icon} name="tick" size=${20} /><p class="told" dir="auto"><${Said} text=${told.text} /></p></div>`}
     <${Lines} state=${state} card=${active} />
     ${active && html`<${Active} key=${active.id} card=${active} focus=${focus} linked=${state.link.status === 'open'} busy=${['signing', 'sent', 'recorded'].includes(state.decisions[active.id]?.phase)} />
       ${elsewhere && html`<footer class="dock" aria-label="Decision"><p class="dock-elsewhere"><${Icon} name="tick" size=${18} /><span>${elsewhere.words}</span></p></footer>`}
       ${!elsewhere && html`<${Dock} card=${active} edits=${state.edits[executionOf(active) ?? '']} isOver=${active === state.over} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />`}
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
-    ${!active && (state.loaded ? html`<${Nothing} said=${!wide && state.entries.at(-1)?.sender === 'silas'} />` : html`<${Loading} />`)}
+    ${!active && (state.loaded ? html`<${Nothing} said=${!wide && !told && state.entries.at(-1)?.sender === 'silas'} />` : html`<${Loading} />`)}
   </section>`;
 }
 
@@ -68,6 +70,23 @@ function useWasDecided({ decisions }) {
   const was = Object.keys(before.current).length > 0;
   useEffect(() => void (before.current = decisions));
   return was;
+}
+
+/**
+ * What Silas said after something was put back or turned down here: its card is gone, and on a phone the Stream is out of
+ * sight. Stays until the next answer.
+ * @param {State} state
+ */
+function useTold({ decisions, cards, entries }) {
+  const pressed = useRef(/** @type {{ id: string, after: string | undefined, isTold: boolean }} */ ({ id: '', after: undefined, isTold: false }));
+  const [id, decision] = Object.entries(decisions).find(([, { phase }]) => phase === 'sent') ?? [];
+  const kind = cards.find((card) => card.id === id)?.face.kind;
+  if (id && decision && kind && pressed.current.id !== id) {
+    const isTold = decision.press === 'decline' || (kind === 'done' && decision.press === 'approve');
+    pressed.current = { id, after: entries.at(-1)?.id, isTold };
+  }
+  const last = entries.at(-1);
+  return pressed.current.isTold && last?.sender === 'silas' && !last.in_models_words && last.id !== pressed.current.after ? last : null;
 }
 
 /** @param {{ cards: Card[], beyond: number }} props */

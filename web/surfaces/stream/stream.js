@@ -4,6 +4,7 @@
 import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { interrupt } from '../../lib/asking.js';
 import { html } from '../../lib/html.js';
+import { Prose } from '../../lib/prose.js';
 import { go } from '../../lib/router.js';
 import { edit } from '../../lib/saying.js';
 import { needingReview } from '../../lib/store.js';
@@ -73,7 +74,7 @@ export function Stream({ state }) {
 function Turn({ sender, quoted = false, text, note, isGrowing = false }) {
   return html`<div class=${`turn turn-${sender}`}>
     <p class="turn-label">${sender === 'owner' ? 'You' : sender === 'somebody' ? 'Somebody · not signed by a device of yours' : quoted ? 'Silas · in the model’s words' : 'Silas'} · ${note}</p>
-    <p class="turn-text" dir="auto"><${Said} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
+    ${quoted ? html`<${Prose} text=${text} isGrowing=${isGrowing} />` : html`<p class="turn-text" dir="auto"><${Said} text=${text} /></p>`}
   </div>`;
 }
 

@@ -10,9 +10,9 @@ import { Words } from '../../lib/text.js';
 
 /** What to begin with: a sentence that is understood, in better words than itself. `example` takes the place of its blank; what `says` is said with the tap, in the words of its title. @type {{ pattern: RegExp, icon: string, title: string, note: string, example?: string, says?: boolean }[]} */
 const STARTERS = [
-  { pattern: /^try it on a sample/, icon: 'prompt', title: 'Try it on a sample project', note: 'Fix a bug, apply it, undo it. 1 minute.', says: true },
-  { pattern: /^run /, icon: 'tick', title: 'Run a command and check it', note: 'In a private copy first' },
-  { pattern: /^add task /, icon: 'task', title: 'Add “call the dentist” to tasks', note: 'Done at once, without a model', example: 'call the dentist' },
+  { pattern: /^try it on a sample/, icon: 'prompt', title: 'Try it on a sample project', note: 'Fix a bug, undo it. 1 minute.', says: true },
+  { pattern: /^run /, icon: 'tick', title: 'Run a command, check it', note: 'In a private copy first' },
+  { pattern: /^add task /, icon: 'task', title: 'Add “call the dentist”', note: 'To your tasks, without a model', example: 'call the dentist' },
 ];
 
 /** Where somebody has to put something of their own. */
@@ -35,6 +35,11 @@ export function AddModel() {
   return html`<button type="button" class="link-button add-model" onClick=${addModel}>Add a model<${Icon} name="chevron" size=${18} /></button>`;
 }
 
+/** What was opened is not left behind the composer. @param {Event} event */
+function inSight({ currentTarget: more }) {
+  if (more instanceof HTMLDetailsElement && more.open) more.scrollIntoView({ block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
+}
+
 /** Said by its own button below. */
 const ADD_MODEL = 'add a model';
 
@@ -54,7 +59,7 @@ export function Welcome({ understood, hasModel }) {
       <${Icon} name="chevron" size=${18} />
     </button></li>`)}</ul>
     ${!hasModel && html`<div class="welcome-note"><p><b>No model yet.</b> Tasks, commands and checks work without one. Open questions need one.</p><${AddModel} /></div>`}
-    ${others.length > 0 && html`<details class="welcome-more"><summary>What else you can say<${Icon} name="down" size=${18} /></summary>
+    ${others.length > 0 && html`<details class="welcome-more" onToggle=${inSight}><summary>What else you can say<${Icon} name="down" size=${18} /></summary>
       <ul>${others.map((sentence) => html`<li key=${sentence}><button type="button" class="welcome-sentence" onClick=${() => fill(sentence)}><${Words} text=${sentence} /></button></li>`)}</ul>
     </details>`}
   </div>`;

@@ -36,7 +36,7 @@ function Running({ work, output, linked }) {
       <ol class="steps">${steps.map((step, n) => html`<${Step} key=${n} step=${step} elapsed=${running} />`)}</ol>
       ${output?.printed.map((printed) => html`<${Printed} key=${printed.nth} printed=${printed} />`)}
     </div>
-    <div class="work-foot"><p>${work.footer}</p><button type="button" class="link-button" aria-haspopup="dialog" onClick=${() => set({ sheet: 'stop', stopping: work.execution })}>Stop</button></div>
+    <div class="work-foot"><p>${work.footer.replaceAll(' · ', '\u00a0· ')}</p><button type="button" class="link-button" aria-haspopup="dialog" onClick=${() => set({ sheet: 'stop', stopping: work.execution })}>Stop</button></div>
   </section>`;
 }
 

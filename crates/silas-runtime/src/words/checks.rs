@@ -23,7 +23,7 @@ pub(crate) fn protection(checks: &[Check]) -> String {
         checks.iter().filter(|check| !check.protected).map(|check| hidden::strict(&check.run.words())).collect();
     match (checks.len(), open.len()) {
         (0, _) => "No check: nothing is applied by itself".to_owned(),
-        (_, 0) => "Checks see what judges as it is now; if the work changes that, it is named and nothing is proved"
+        (_, 0) => "Checks use the tests and scripts as they are now; if the work changes those, it is named and nothing is proved"
             .to_owned(),
         (_, _) => format!("The commands may change their own checks: {}", open.join(", ")),
     }

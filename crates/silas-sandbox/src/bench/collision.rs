@@ -13,7 +13,7 @@ use crate::originals::{read_text, read_text_in};
 use crate::permit;
 use crate::tree::Manifest;
 use crate::{Case, Collided, Collision, Error, commits, diff};
-use silas_core::changeset::{Change, Changeset, FileState};
+use silas_core::changeset::{Change, Changeset, DiffLine, FileState};
 use silas_core::merge::{self, By, Stretch};
 use silas_core::{Digest, Timestamp};
 use std::time::UNIX_EPOCH;
@@ -204,11 +204,15 @@ fn tell(case: Case, base: &Side, yours: &Side, theirs: &Side) -> Collided {
     let mut told = Collided { case, ..Collided::default() };
     let (Side::Text(yours, _), Side::Text(theirs, _)) = (yours, theirs) else { return told };
     told.compare = diff::compared_lines(yours, theirs);
-    let base = match base {
-        Side::Nothing => "",
-        Side::Text(text, _) => text,
-        Side::Other => yours,
+    let (base, is_known) = match base {
+        Side::Nothing => ("", true),
+        Side::Text(text, _) => (text.as_str(), true),
+        Side::Other => (yours.as_str(), false),
     };
+    let (kept_yours, kept_silas) = (merge::kept(base, yours), merge::kept(base, theirs));
+    if is_known {
+        told.kept.compare = kept_of(&told.compare, &kept_yours, &kept_silas);
+    }
     let found = merge::stretches(base, yours, theirs);
     let first = |is: &dyn Fn(By) -> bool| found.iter().find(|stretch| is(stretch.by));
     let both = first(&|by| by == By::Both);
@@ -223,8 +227,38 @@ fn tell(case: Case, base: &Side, yours: &Side, theirs: &Side) -> Collided {
         told.yours = lines(yours, mine.yours.clone());
         told.silas = lines(theirs, silas.theirs.clone());
         told.n_silas = u32::try_from(silas.theirs.len()).unwrap_or(u32::MAX);
+        if is_known {
+            let of =
+                |kept: &[bool], range: std::ops::Range<usize>| places(kept[range].iter().take(LINES_TOLD_MAX).copied());
+            told.kept.yours = of(&kept_yours, mine.yours.clone());
+            told.kept.silas = of(&kept_silas, silas.theirs.clone());
+        }
     }
     told
+}
+
+/// Which lines of the comparison one side has as both began with them. From lines that are not told on, nobody counts.
+fn kept_of(compare: &[DiffLine], yours: &[bool], theirs: &[bool]) -> Vec<u32> {
+    let (mut y, mut t) = (0, 0);
+    let mut is_counted = true;
+    places(compare.iter().map(|line| {
+        let (kept, in_yours, in_theirs) = match line {
+            DiffLine::Same(_) => (false, 1, 1),
+            DiffLine::Removed(_) => (yours.get(y).copied().unwrap_or(false), 1, 0),
+            DiffLine::Added(_) => (theirs.get(t).copied().unwrap_or(false), 0, 1),
+            DiffLine::Gap(n) => (false, *n as usize, *n as usize),
+            DiffLine::NotShown(_) => {
+                is_counted = false;
+                (false, 0, 0)
+            }
+        };
+        (y, t) = (y + in_yours, t + in_theirs);
+        is_counted && kept
+    }))
+}
+
+fn places(kept: impl Iterator<Item = bool>) -> Vec<u32> {
+    kept.zip(0..).filter_map(|(kept, at)| kept.then_some(at)).collect()
 }
 
 fn edited_at(real: &Dir, change: &Change) -> Option<Timestamp> {
@@ -233,3 +267,6 @@ fn edited_at(real: &Dir, change: &Change) -> Option<Timestamp> {
     let micros = modified.duration_since(UNIX_EPOCH).ok()?.as_micros();
     i64::try_from(micros).ok().map(Timestamp::from_micros)
 }
+
+#[cfg(test)]
+mod tests;

@@ -111,11 +111,14 @@ fn print_result(when: &str, result: &CheckResult, paint: Paint) {
 fn print_versions(versions: &Versions, paint: Paint) {
     let Versions { says, execution: _, shown, compare } = versions;
     put("  ", says);
-    for Version { whose, at, lines, more } in shown {
+    for Version { whose, at, lines, kept, more } in shown {
         let at = at.map_or_else(String::new, |at| format!(", {}", wall_clock::minute(at)));
         println!("  {}", paint.quiet(&format!("{}{at}", visible(whose))));
-        for line in lines {
-            quoted::print_painted("  + ", 4, line, |line| paint.good(line));
+        for (line, n) in lines.iter().zip(0..) {
+            match kept.contains(&n) {
+                true => quoted::print_painted("    ", 4, line, |line| paint.quiet(line)),
+                false => quoted::print_painted("  + ", 4, line, |line| paint.good(line)),
+            }
         }
         match (lines.len(), more) {
             (0, 0) => println!("    (these lines are gone)"),
@@ -123,11 +126,12 @@ fn print_versions(versions: &Versions, paint: Paint) {
             (_, n) => println!("    … {} more", grouped(n)),
         }
     }
-    for Compared { path, lines } in compare {
+    for Compared { path, lines, kept } in compare {
         println!("  {}", paint.quiet(&format!("{}: yours, and Silas's", quoted::file(&path.to_string()))));
-        for line in lines {
+        for (line, n) in lines.iter().zip(0..) {
             match line {
                 DiffLine::Same(text) => put("    Both  | ", text),
+                DiffLine::Removed(text) | DiffLine::Added(text) if kept.contains(&n) => put("    Before| ", text),
                 DiffLine::Removed(text) => put("    You   | ", text),
                 DiffLine::Added(text) => put("    Silas | ", text),
                 DiffLine::Gap(n) => println!("           … {} lines alike", grouped(n)),

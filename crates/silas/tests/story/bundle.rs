@@ -93,10 +93,10 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
         "VERIFIED. Proved: red before, green after",
         "The owner approved exactly this plan: Signed on",
         "Checks ran on the untouched copy: 1 check of the owner's: 1 red",
-        "pytest: 1 test passed. They saw what judges as it was before the work.",
+        "pytest: 1 test passed. They used the tests and scripts from before the work.",
         "✗ fail → ✓ pass",
         "calc.py (+1 −1)",
-        "Not ruled out: a forged test runner.",
+        "Faked test results would go unnoticed.",
         "the work may have been undone since",
     ] {
         assert!(text.contains(said), "{said}\n{text}");

@@ -47,14 +47,18 @@ fn the_golden_bug_fix() {
         "{:?}",
         plan.face.details
     );
-    assert!(lines(&plan, "Limits").contains("Checks see what judges as it is now"), "{:?}", plan.face.details);
+    assert!(
+        lines(&plan, "Limits").contains("Checks use the tests and scripts as they are now"),
+        "{:?}",
+        plan.face.details
+    );
     line.approve(CardKind::Plan).unwrap();
     let work = line.ended().unwrap();
     assert_eq!(work["outcome"], "proved", "is pytest installed for /usr/bin/python3? {work}");
     let done = line.card(CardKind::Done).unwrap();
     let evidence = done.face.evidence.as_ref().unwrap();
     assert_eq!(evidence.claim, "Proved: red before, green after");
-    assert_eq!(evidence.caveats, ["Not ruled out: a forged test runner."]);
+    assert_eq!(evidence.caveats, ["Faked test results would go unnoticed."]);
     assert_eq!(lines(&done, "Taken for the code under test"), "calc.py");
     assert_eq!(evidence.before[0].reason, "Exit code 1, expected 0; 1 test passed, 1 failed");
     assert_eq!(evidence.after[0].reason, "Exit code 0, expected 0; 2 tests passed");
@@ -65,7 +69,7 @@ fn the_golden_bug_fix() {
     assert_eq!(proof["claim"], evidence.claim.as_str());
     assert_eq!(proof["caveats"][0], evidence.caveats[0].as_str());
     let steps = proof["steps"].to_string();
-    assert!(steps.contains("pytest: 2 tests passed. They saw what judges as it was before the work."), "{steps}");
+    assert!(steps.contains("pytest: 2 tests passed. They used the tests and scripts from before the work."), "{steps}");
     let (recorded, message) = line.decide(&done, Verdict::Approved).unwrap();
     assert!(recorded, "{message}");
     assert_eq!(silas.tree(), original);

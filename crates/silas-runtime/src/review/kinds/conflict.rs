@@ -231,8 +231,8 @@ fn versions(execution: &ExecutionId, collision: &Collision) -> Versions {
         Vec::new()
     } else {
         vec![
-            version("You", file.at, &file.yours, file.n_lines),
-            version("Silas, in the copy", None, &file.silas, file.n_silas),
+            version("You", file.at, &file.yours, file.n_lines, &file.kept.yours),
+            version("Silas, in the copy", None, &file.silas, file.n_silas, &file.kept.silas),
         ]
     };
     let compare = collision.files.iter().filter(|file| !file.compare.is_empty()).take(COMPARED_FILES_MAX);
@@ -257,11 +257,17 @@ fn sentence(file: &Collided) -> String {
     }
 }
 
-fn version(whose: &str, at: Option<silas_core::Timestamp>, lines: &[String], n_lines: u32) -> Version {
+fn version(whose: &str, at: Option<silas_core::Timestamp>, lines: &[String], n_lines: u32, kept: &[u32]) -> Version {
     let shown: Vec<String> =
         lines.iter().take(VERSION_LINES_MAX).map(|line| scrub::visible_line(line, LINE_CHARS_MAX)).collect();
     let more = n_lines.saturating_sub(u32::try_from(shown.len()).unwrap_or(u32::MAX));
-    Version { whose: whose.to_owned(), at, lines: shown, more }
+    let kept = first(kept, shown.len());
+    Version { whose: whose.to_owned(), at, lines: shown, kept, more }
+}
+
+/// Of places in lines, those in the first `n`.
+fn first(places: &[u32], n: usize) -> Vec<u32> {
+    places.iter().copied().filter(|at| (*at as usize) < n).collect()
 }
 
 /// A path that fits into a sentence: its end, from the name of a directory on.
@@ -303,7 +309,7 @@ fn compared(file: &Collided) -> Compared {
     }
     lines.extend((n_apart > 0).then_some(DiffLine::NotShown(n_apart)));
     lines.extend((n_alike > 0).then_some(DiffLine::Gap(n_alike)));
-    Compared { path: hidden::name(&file.path), lines }
+    Compared { path: hidden::name(&file.path), lines, kept: first(&file.kept.compare, shown.len()) }
 }
 
 #[cfg(test)]

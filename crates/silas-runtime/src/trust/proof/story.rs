@@ -280,13 +280,13 @@ fn guarded(facts: &Facts<'_>) -> String {
     let counted = if tests.is_empty() { String::new() } else { format!(". {}", tests.join("; ")) };
     let seen = match facts.unseen.len() {
         0 => String::new(),
-        n => format!(" {} that the work changed too: {}.", count(n, "file"), facts.unseen.join(", ")),
+        n => format!(" {} of those the work changed, unseen by them: {}.", grouped(n), facts.unseen.join(", ")),
     };
     match facts.after.iter().any(|result| !result.protected) {
         true => format!("{counted}. The commands could change their own checks."),
         false => match basis::changed_judges(facts.after) {
             Some(changed) => format!("{counted}. {changed}"),
-            None => format!("{counted}. They saw what judges as it was before the work.{seen}"),
+            None => format!("{counted}. They used the tests and scripts from before the work.{seen}"),
         },
     }
 }

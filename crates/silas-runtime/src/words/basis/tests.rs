@@ -43,7 +43,7 @@ fn check(basis: Basis, outcome: Outcome, says: &str, besides: &[&str]) {
     assert_eq!(caveats(outcome, &before, &after), besides);
 }
 
-const RUNNER: &str = "Not ruled out: a forged test runner.";
+const RUNNER: &str = "Faked test results would go unnoticed.";
 
 #[test]
 fn an_exit_code_is_called_an_exit_code() {

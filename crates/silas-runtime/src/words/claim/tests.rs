@@ -33,10 +33,10 @@ fn check(protected: bool, runner: Option<Runner>, says: &str, caveat: &[&str]) {
 
 #[test]
 fn a_proof_is_one_line_and_says_what_it_leaves_open() {
-    check(true, Some(Runner::Pytest), "", &["a forged test runner"]);
-    check(true, Some(Runner::Cargo), "", &["a forged test runner", "tests in changed sources"]);
-    check(true, Some(Runner::Node), "", &["a forged test runner"]);
-    check(true, None, "", &["an early success"]);
+    check(true, Some(Runner::Pytest), "", &["Faked test results"]);
+    check(true, Some(Runner::Cargo), "", &["Faked test results", "contain their own tests"]);
+    check(true, Some(Runner::Node), "", &["Faked test results"]);
+    check(true, None, "", &["ends too early"]);
     check(false, Some(Runner::Pytest), ", checks not protected", &["change their own checks"]);
 }
 

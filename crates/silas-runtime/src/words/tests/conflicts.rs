@@ -50,6 +50,7 @@ fn collided(path: &str, case: Case, yours: &[&str], silas: &[&str]) -> Collided 
         n_silas: n(silas),
         silas: owned(silas),
         compare,
+        ..Collided::default()
     }
 }
 
