@@ -103,7 +103,7 @@
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
  * @typedef {{ type: 'waiting_for', waiting_for: AskedModelView[] }} WaitingForUpdate
  * @typedef {{ type: 'looking', looking: LookView[] }} LookingUpdate
- * @typedef {{ model: string, role: string, for_work: boolean, since: string, waits_until?: string }} AskedModelView
+ * @typedef {{ model: string, role: string, for_work: boolean, message?: string, since: string, waits_until?: string }} AskedModelView
  * @typedef {{ message: string, text: string, at: string }} LookView
  * @typedef {CardsUpdate | WorkUpdate | OutputUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate | WaitingForUpdate | LookingUpdate} Update
  * @typedef {{ card: string, verdict: Verdict, device: string, at: string }} AnsweredView

@@ -35,7 +35,8 @@ export function ModelChoiceCard({ card, input: { choices, tried }, focus, linked
   /** What is ticked; nothing of it while the owner has not said. @type {[{ none?: boolean, fresh?: boolean }, (ticks: object) => void]} */
   const [ticks, setTicks] = useState(kept?.ticks ?? {});
   const [said, setSaid] = useState(/** @type {Costs | null} */ (kept?.said ?? null));
-  const [note, setNote] = useState('');
+  /** What is wrong with a field, and which. @type {[{ field: string, says: string }, (note: { field: string, says: string }) => void]} */
+  const [note, setNote] = useState({ field: '', says: '' });
   useLayoutEffect(() => void (last = { id: card.id, provider, typed, ticks, said }), [card.id, provider, typed, ticks, said]);
   const chosen = choices.find((choice) => choice.provider === provider) ?? choices[0];
   if (!chosen || card.state !== 'open') return html`<${CardView} card=${card} focus=${focus} />`;
@@ -54,17 +55,26 @@ export function ModelChoiceCard({ card, input: { choices, tried }, focus, linked
   const submit = (event) => {
     event.preventDefault();
     if (!linked) return;
+    /** Says what is wrong where it is seen. @param {string} field @param {string} says */
+    const wrong = (field, says) => {
+      setNote({ field, says });
+      document.getElementById(`${card.id}-${field}`)?.focus();
+    };
+    if (chosen.takes_url && !isAddress(url.trim())) return wrong('url', 'Address: write it whole, as http://localhost:11434/v1.');
+    if (model.trim() === '') return wrong('model', 'Model: write its name, as the provider spells it.');
+    if (/[\s@]/.test(model.trim())) return wrong('model', 'Model: its name has neither spaces nor @ in it.');
     const name = `${chosen.provider}:${model.trim()}${chosen.takes_url ? `@${url.trim()}` : ''}`;
     const [input, output] = costs === 'nothing' ? [0, 0] : [microdollars(into), microdollars(out)];
-    if (chosen.takes_url && costs === 'price' && (input === null || output === null)) return setNote('Write both prices in dollars, as 0.25.');
-    setNote('');
+    if (chosen.takes_url && costs === 'price' && (input === null || output === null)) return wrong(input === null ? 'input' : 'output', 'Price: write both in dollars, as 0.25.');
+    setNote({ field: '', says: '' });
     const price = chosen.takes_url && costs !== 'unknown' && input !== null && output !== null ? { input, output } : null;
     return choose(card, name, keyless ? 'none' : ticks.fresh ? 'new' : 'kept', price);
   };
   /** @param {string} id @param {string} label @param {string} value @param {string} hint */
   const line = (id, label, value, hint) => html`<label class="entry-label" for=${`${card.id}-${id}`}>${label}</label>
-    <div class="entry-box"><input class="entry-field" id=${`${card.id}-${id}`} form=${formOf(card)} type="text" dir="ltr" autocomplete="off" autocapitalize="off" spellcheck=${false} maxlength="200" placeholder=${hint}
-      value=${value} onFocus=${hold} onInput=${(/** @type {any} */ event) => setTyped({ ...typed, [`${chosen.provider}-${id}`]: event.currentTarget.value })} /></div>`;
+    <div class="entry-box"><input class="entry-field" id=${`${card.id}-${id}`} type="text" dir="ltr" autocomplete="off" autocapitalize="off" spellcheck=${false} maxlength="200" placeholder=${hint}
+      aria-invalid=${note.field === id} aria-describedby=${note.field === id ? `${card.id}-${id}-note` : undefined} value=${value} onFocus=${hold} onInput=${(/** @type {any} */ event) => setTyped({ ...typed, [`${chosen.provider}-${id}`]: event.currentTarget.value })} /></div>
+    ${note.field === id && html`<p class="entry-note entry-wrong" id=${`${card.id}-${id}-note`} role="alert">${note.says}</p>`}`;
   /** @param {'none' | 'fresh'} id @param {boolean} on @param {string} words */
   const box = (id, on, words) => html`<label class="choice-box"><input type="checkbox" checked=${on} onChange=${(/** @type {any} */ event) => setTicks({ ...ticks, [id]: event.currentTarget.checked })} />${words}</label>`;
   /** @param {string} group @param {boolean} on @param {() => void} choosing @param {string} title @param {string} about */
@@ -72,15 +82,17 @@ export function ModelChoiceCard({ card, input: { choices, tried }, focus, linked
     <input type="radio" class="hidden" name=${`${card.id}-${group}`} checked=${on} onChange=${() => { choosing(); hold(); }} /><b>${strict(title)}</b><span>${strict(about)}</span>
   </label>`;
 
-  return html`<${CardView} card=${card} focus=${focus} facts=${chosen.facts}>
-      <form class="entry" id=${formOf(card)} method="post" autocomplete="off" onSubmit=${submit}>
-        ${line('model', 'Model', model, 'Its name')}
-      </form>
-    <//>
+  // First who answers, then what they offer, then how they are reached; the key has a card of its own.
+  return html`<${CardView} card=${card} focus=${focus} facts=${chosen.facts} />
+    <form class="entry-form" id=${formOf(card)} method="post" autocomplete="off" onSubmit=${submit}>
     <fieldset class="choices">
       <legend>Provider</legend>
-      <div class="choices-grid">${choices.map((choice) => radio('provider', choice.provider === chosen.provider, () => { setProvider(choice.provider); setTicks({}); setSaid(null); }, choice.title, choice.note))}</div>
+      <div class="choices-grid">${choices.map((choice) => radio('provider', choice.provider === chosen.provider, () => { setProvider(choice.provider); setTicks({}); setSaid(null); setNote({ field: '', says: '' }); }, choice.title, choice.note))}</div>
+    </fieldset>
+    <fieldset class="choices">
+      <legend>${strict(chosen.title)}</legend>
       ${chosen.takes_url && line('url', 'Address', url, 'https://…/v1')}
+      ${line('model', 'Model', model, 'Its name')}
       ${chosen.takes_url && box('none', keyless, 'It needs no key')}
       ${chosen.key === 'kept' && !keyless && box('fresh', ticks.fresh ?? false, 'Give a new key')}
     </fieldset>
@@ -88,6 +100,11 @@ export function ModelChoiceCard({ card, input: { choices, tried }, focus, linked
       <legend>What it costs</legend>
       <div class="choices-grid">${COSTS.map((one) => radio('costs', one.costs === costs, () => setSaid(one.costs), one.title, one.note))}</div>
       ${costs === 'price' && html`${line('input', 'A million tokens in, in dollars', into, '0.25')}${line('output', 'A million tokens out, in dollars', out, '2.00')}`}
-      <p class="entry-note" role="status">${note}</p>
-    </fieldset>`}`;
+    </fieldset>`}
+    </form>`;
+}
+
+/** @param {string} text */
+function isAddress(text) {
+  return /^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '');
 }

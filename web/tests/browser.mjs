@@ -90,10 +90,10 @@ export const smallTargets = (page) => withAreas(page, (areaOf) => {
 
 /**
  * Words that do not stand whole where they stand: cut off by what holds them, or reaching out of what they are written on. What is
- * cut at a word on purpose (somebody's own words, one line of a version, the middle of a command) stands whole in the details.
+ * cut at a word on purpose (somebody's own words, one line of a version, the middle of a command, a model on top) stands whole in the details or in the Stream.
  */
 export const cutTexts = (page) => page.evaluate(() => {
-  const ON_PURPOSE = '.hidden, .checks.bare .mark-word, .check-begin, .asked, .quote:not(.whole) .quote-text, .version .code, textarea, noscript';
+  const ON_PURPOSE = '.hidden, .checks.bare .mark-word, .check-begin, .asked, .ambient-model, .quote:not(.whole) .quote-text, .version .code, textarea, noscript';
   const isCutBy = (box, { overflowX, overflowY }, rect) => {
     const beside = rect.left < box.left - 1 || rect.right > box.right + 1;
     // Letters may be taller than their line, and what is above or below it is air.

@@ -63,7 +63,7 @@ test('what a model at another address costs: nothing on this machine without a k
   await page.getByLabel('A million tokens out, in dollars').fill('0.0375');
   await settle(page);
   await page.locator('.dock .filled').click();
-  await page.getByText('Write both prices in dollars, as 0.25.').waitFor();
+  await page.getByText('Price: write both in dollars, as 0.25.').waitFor();
   assert.equal(sent('model_choose').length, 0);
   await page.getByLabel('A million tokens in, in dollars').fill('1,5');
   await shot(page, 'choice-price-375-light');
@@ -71,6 +71,31 @@ test('what a model at another address costs: nothing on this machine without a k
   await page.locator('.dock .filled').click();
   await until(() => sent('model_choose').length === 1);
   assert.deepEqual(sent('model_choose')[0].price, { input: 1_500_000, output: 37_500 });
+});
+
+test('who answers is chosen first, then what they offer; what is wrong is said at the field that it is in', async (t) => {
+  const page = await open(t, { cards: [sample.choiceCard()] });
+  await page.locator('.choice').first().waitFor();
+  assert.deepEqual(await page.locator('.choices legend').allInnerTexts(), ['Provider', 'OpenRouter']);
+  await page.locator('.choice', { hasText: 'Other address' }).click();
+  const told = async (field, words) => {
+    await settle(page);
+    await page.locator('.dock .filled').click();
+    await page.getByText(words).waitFor();
+    const name = await page.evaluate(() => document.activeElement.labels[0].textContent);
+    assert.equal(name, field, 'whoever types on types there');
+    assert.equal(await page.locator('[aria-invalid=true]').count(), 1);
+    assert.equal(sent('model_choose').length, 0);
+  };
+  await page.getByRole('textbox', { name: 'Address' }).fill('localhost:11434');
+  await told('Address', 'Address: write it whole, as http://localhost:11434/v1.');
+  await shot(page, 'choice-wrong-375-light');
+  await page.getByRole('textbox', { name: 'Address' }).fill('http://localhost:11434/v1');
+  await page.getByLabel('Model', { exact: true }).fill(' ');
+  await told('Model', 'Model: write its name, as the provider spells it.');
+  await page.getByLabel('Model', { exact: true }).fill('local 7b');
+  await told('Model', 'Model: its name has neither spaces nor @ in it.');
+  await fits(page);
 });
 
 test('prices are exact, and only this machine is this machine', () => {
@@ -84,6 +109,7 @@ test('a refusal of the server is told without its marks, and what was typed stay
   const page = await open(t, { cards: [card] });
   fake.silent = true;
   await page.locator('.choice', { hasText: 'Other address' }).click();
+  await page.getByRole('textbox', { name: 'Address' }).fill('https://llm.example/v1');
   await page.getByLabel('Model', { exact: true }).fill('local-7b');
   await settle(page);
   await page.locator('.dock .filled').click();

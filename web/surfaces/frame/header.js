@@ -6,6 +6,7 @@ import { Icon } from '../../lib/icons.js';
 import { isOffline } from '../../lib/socket.js';
 import { needingReview, set } from '../../lib/store.js';
 import { clock, moment } from '../../lib/time.js';
+import { useUnderWay } from '../../lib/under-way.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
@@ -29,11 +30,14 @@ export function Header({ state, wide }) {
 /** "1 active · 1 needs review". @param {{ state: State }} props */
 function Ambient({ state }) {
   const { link, loaded, asOf } = state;
+  const { doing } = useUnderWay(state);
   if (link.status !== 'open') {
     const since = asOf === null ? '' : ` · as of ${moment(asOf)}`;
     return html`<p class="ambient">${link.lastSeen && isOffline() ? `Offline · last seen ${moment(link.lastSeen)}` : loaded ? `Reconnecting${since}` : 'Connecting'}</p>`;
   }
-  const active = state.work.filter((work) => work.running).length;
+  // A message that is being read is something that goes on; a model that is asked has a line of its own.
+  const reading = doing.filter(({ model }) => !model).length;
+  const active = state.work.filter((work) => work.running).length + reading;
   const waiting = needingReview(state.cards).length;
   const asked = state.waiting_for[0];
   const until = state.waiting_for.map((one) => one.waits_until).find(Boolean);

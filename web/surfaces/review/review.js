@@ -45,7 +45,7 @@ export function Review({ state, wide }) {
   return html`<section class="review" aria-label="Review" ref=${section}>
     <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
-    ${told && !wide && html`<div class="notice notice-inside" role="note"><${Icon} name="tick" size=${20} /><p class="told" dir="auto"><${Said} text=${told.text} /></p></div>`}
+    ${told && !wide && html`<div class="notice notice-inside notice-told" role="note"><${Icon} name="tick" size=${20} /><p class="told" dir="auto"><${Said} text=${told.text} /></p></div>`}
     <${Lines} state=${state} card=${active} />
     ${active && html`<${Active} key=${active.id} card=${active} focus=${focus} linked=${state.link.status === 'open'} busy=${['signing', 'sent', 'recorded'].includes(state.decisions[active.id]?.phase)} />
       ${elsewhere && html`<footer class="dock" aria-label="Decision"><p class="dock-elsewhere"><${Icon} name="tick" size=${18} /><span>${elsewhere.words}</span></p></footer>`}

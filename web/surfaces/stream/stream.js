@@ -10,9 +10,11 @@ import { edit } from '../../lib/saying.js';
 import { needingReview } from '../../lib/store.js';
 import { Said, Words } from '../../lib/text.js';
 import { clock } from '../../lib/time.js';
+import { useUnderWay } from '../../lib/under-way.js';
 import { Loading } from '../../cards/loading.js';
 import { Composer } from './composer.js';
 import { AddModel, BLANK, Welcome, fill } from './welcome.js';
+import { UnderWay } from './under-way.js';
 import { WorkView } from './work.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
@@ -34,8 +36,9 @@ const READ_BY_KEYS = { role: 'region', 'aria-label': 'What was said and done', t
 export function Stream({ state }) {
   const { entries, work, outbox, answering, looking } = state;
   const scroller = useRef(/** @type {HTMLElement | null} */ (null));
-  const isEmpty = entries.length + work.length + outbox.length === 0;
-  useFollow(scroller, isEmpty ? 0 : entries.length + work.length + outbox.length + looking.length + (answering?.text.length ?? 0));
+  const { now, doing } = useUnderWay(state);
+  const isEmpty = entries.length + work.length + outbox.length + doing.length === 0;
+  useFollow(scroller, isEmpty ? 0 : entries.length + work.length + outbox.length + looking.length + doing.length + (answering?.text.length ?? 0));
 
   // The last thing said was that a model is missing, and it still is.
   const needsModel = state.no_model !== null && outbox.length === 0 && entries.at(-1)?.text === state.no_model;
@@ -63,6 +66,7 @@ export function Stream({ state }) {
           ${whole.length > 0 && html`<ul class="turn-box completions" key="completions" aria-label="Say it like this">${whole.map((sentence) => html`<li key=${sentence}><button type="button" class="change-chip" onClick=${() => fill(sentence)}>${sentence}</button></li>`)}</ul>`}
           ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}
           ${looking.length > 0 && html`<div class="turn-box" key="looking"><${Looking} steps=${looking} /></div>`}
+          ${doing.map((one) => html`<div class="turn-box" key=${`doing-${one.key}`}><${UnderWay} one=${one} now=${now} /></div>`)}
           ${answering && html`<div class="turn-box" key=${answering.reply}><${Answering} draft=${answering} /></div>`}`}
       </div>
     </div>

@@ -1,7 +1,7 @@
 // @ts-check
 // A task in the Stream: one block with its steps while it runs, one line with its badge when it is finished.
 
-import { useEffect, useLayoutEffect, useRef } from '../../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { go } from '../../lib/router.js';
@@ -95,13 +95,23 @@ function Step({ step, elapsed }) {
   </li>`;
 }
 
-/** Its title need not be Silas's, so it stands beside the badge and what opens the proof. @param {{ work: Work }} props */
+/** Where a result no longer stands, whatever it was worth. */
+const IS_GONE = /^(Undone|Discarded|Nothing applied|Stopped|Interrupted|Refused|Put aside|Conflict)/;
+
+/** Its title need not be Silas's, so it stands beside the badge and what opens it: the proof, or where there is none its steps, in place. @param {{ work: Work }} props */
 function Finished({ work }) {
-  const about = `${work.execution}-folded`;
+  const [open, setOpen] = useState(false);
+  const ids = { about: `${work.execution}-folded`, steps: `${work.execution}-steps` };
+  const { outcome, place, footer, steps } = work;
+  const isSealed = outcome !== null && (outcome === 'failed' || !IS_GONE.test(place));
   return html`<div class="folded">
-    ${work.outcome ? html`<${OutcomeBadge} outcome=${work.outcome} />` : html`<span class="badge badge-low">${work.place}</span>`}
-    <p class="folded-title" id=${about}><bdi>${visible(work.title)}</bdi><span class="folded-place">${work.outcome ? work.place : work.footer}</span></p>
-    ${work.has_proof && html`<button type="button" class="folded-open" aria-label="See what was done" aria-describedby=${about} onClick=${() => go(`proof/${work.execution}`)}><${Icon} name="chevron" size=${18} /></button>`}
+    ${isSealed ? html`<${OutcomeBadge} outcome=${outcome} />` : html`<span class="badge badge-low">${place}</span>`}
+    <p class="folded-title" id=${ids.about}><bdi>${visible(work.title)}</bdi><span class="folded-place">${isSealed ? place : footer}</span></p>
+    ${work.has_proof
+      ? html`<button type="button" class="folded-open" aria-label="See what was done" aria-describedby=${ids.about} onClick=${() => go(`proof/${work.execution}`)}><${Icon} name="chevron" size=${18} /></button>`
+      : steps.length > 0 && html`<button type="button" class="folded-open" aria-label="See how far it went" aria-describedby=${ids.about} aria-expanded=${open} aria-controls=${open ? ids.steps : undefined} onClick=${() => setOpen(!open)}><${Icon} name=${open ? 'up' : 'down'} size=${18} /></button>`}
+    ${open && html`<div class="folded-steps" id=${ids.steps}><ol class="steps">${steps.map((step, n) => html`<${Step} key=${n} step=${step} elapsed=${0} />`)}</ol>
+      <p class="folded-place">${isSealed ? `${place}. ${footer}` : footer}</p></div>`}
   </div>`;
 }
 
