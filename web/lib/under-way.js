@@ -2,7 +2,7 @@
 // What is being done about a message before anything has come of it: from the first second on somebody can see that it was
 // heard, what is done with it, and for how long. Only what is known is told, and nothing for longer than it is likely.
 
-import { serverNow, useNow } from './time.js';
+import { clock, serverNow, useNow } from './time.js';
 
 /** @typedef {import('./store.js').State} State */
 /** @typedef {import('../protocol.js').Entry} Entry */
@@ -27,7 +27,7 @@ export function useUnderWay({ entries, waiting_for, answering, work, link }) {
   const isFresh = own !== null && serverNow() - Date.parse(own.at) < READ_MS && !answering && !work.some(({ running, started_at }) => running && started_at > own.at);
   const now = useNow(asked.length > 0 || isFresh);
   const about = (/** @type {string | undefined} */ id) => (id ? entries.find((entry) => entry.id === id) : own)?.text ?? '';
-  const doing = asked.map(({ model, role, since, message }) => ({ key: `${model} ${role} ${since}`, does: role === 'planner' ? 'Planning…' : role === 'proxy' ? 'Thinking…' : 'Looking…', model, since, about: about(message) }));
+  const doing = asked.map(({ model, role, since, message, waits_until }) => ({ key: `${model} ${role} ${since}`, does: waits_until ? `Waiting for the provider until ${clock(waits_until)}` : role === 'planner' ? 'Planning…' : role === 'proxy' ? 'Thinking…' : 'Looking…', model, since, about: about(message) }));
   if (doing.length > 0 || !isFresh || !own) return { now, doing };
   return { now, doing: [{ key: own.id, does: 'Reading…', model: '', since: own.at, about: own.text }] };
 }
