@@ -20,8 +20,8 @@ pub use stream::{
 };
 pub use trust::{DeviceView, GrantView, GrantsPage, Uses};
 pub use work::{
-    OutputView, PatchView, PrintedView, ProofStep, ProofView, RanView, StepState, StepView, StopView, UndoView, WorkItemView, WorkListPage,
-    WorkView,
+    OutputView, PatchView, PrintedView, ProofStep, ProofView, RanView, StepState, StepView, StopView, UndoView,
+    WorkItemView, WorkListPage, WorkView,
 };
 
 use crate::Trouble;

@@ -42,7 +42,6 @@ use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::ChangeOrder;
 use silas_core::token::Verdict;
 use std::cell::RefCell;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// How a command answers.

@@ -5,7 +5,6 @@
 
 use crate::Trouble;
 use crate::minds::Minds;
-use crate::minds::call_log::cut;
 use crate::minds::file_tools::by_path;
 use serde_json::{Value, json};
 use silas_agents::tools::{Authorised, Doing, Done, Tool};
@@ -243,6 +242,11 @@ pub(crate) fn git_read() -> Spec {
     let schema = object(&[path(), what, ("revision", or_null("string")), from_line, lines]);
     let about = "What git tells of a path. diff: uncommitted, since a revision, or between two (main..topic).";
     looking("git_read", about, schema, "files.history")
+}
+
+/// The first characters of a text, and whether there are more.
+fn cut(text: &str, chars_max: usize) -> (&str, bool) {
+    text.char_indices().nth(chars_max).map_or((text, false), |(end, _)| (&text[..end], true))
 }
 
 #[cfg(test)]

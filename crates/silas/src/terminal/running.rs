@@ -52,7 +52,7 @@ pub(super) fn run(line: &mut Line<'_>, args: &RunArgs) -> Result<ExitCode> {
     let work = loop {
         if let Some(work) = line.work_of(&message) {
             let item = work["work_item"].as_str().unwrap_or_default().to_owned();
-            break line.follow(&item, |_| {})?;
+            break line.follow(&item, |_| {}, |_| {})?;
         }
         let asked = line.all_cards()?;
         if let Some(card) = asked.iter().find(|card| !is_root_asked && is_about(card, &directory)).cloned() {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use silas_core::card::{CardKind, CardState};
 use silas_core::message::{CameOf, MESSAGE_BYTES_MAX};
 use silas_core::number::grouped;
+use std::cell::RefCell;
 use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -120,13 +121,14 @@ fn result_of(line: &mut Line<'_>, answer: &Value, before: &[String], output: Out
     if matches!(came_of, CameOf::Answered | CameOf::Done | CameOf::Refused) {
         return Ok(None);
     }
-    let mut progress = Progress::new(!output.json);
+    let progress = RefCell::new(Progress::new(!output.json));
     let mut was_asked = line.cards.iter().any(|card| is_asking(card, before));
     loop {
         if let Some(work) = line.work_of(&said) {
             let item = work["work_item"].as_str().unwrap_or_default().to_owned();
-            let work = line.follow(&item, |step| progress.step(step))?;
-            progress.end();
+            let printed = |output: &_| progress.borrow_mut().printed(output);
+            let work = line.follow(&item, |step| progress.borrow_mut().step(step), printed)?;
+            progress.borrow().end();
             let is_good = work["place"] == "Applied" || work["place"] == "Rehearsed" || work["outcome"] == "guarded";
             if !output.json {
                 println!("{}", work["footer"].as_str().unwrap_or_default());

@@ -95,6 +95,6 @@ mod typist;
 mod unknown_effect;
 mod upkeep;
 mod vault;
-mod whose_words;
 mod weather;
+mod whose_words;
 mod workspace;

@@ -53,7 +53,8 @@ fn texts() -> Vec<String> {
         "\\",
         "'",
     ];
-    let mut seed: u64 = std::env::var("SILAS_SEED").map_or(0x51_1a5, |seed| seed.parse().expect("SILAS_SEED is a number"));
+    let mut seed: u64 =
+        std::env::var("SILAS_SEED").map_or(0x51_1a5, |seed| seed.parse().expect("SILAS_SEED is a number"));
     println!("seed {seed}; repeat with SILAS_SEED={seed}");
     // Nothing comes of zero.
     seed = seed.max(1);
