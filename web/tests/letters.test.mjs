@@ -31,11 +31,12 @@ for (const letters of Object.keys(LETTERS)) {
     assert.deepEqual(fonts.map(({ familyName }) => familyName), [LETTERS[letters]]);
   });
 
-  test(`a proof in ${letters} letters has its facts on the card, and its details closed`, async (t) => {
+  test(`a proof in ${letters} letters has its facts on the card, and its change open below`, async (t) => {
     const page = await open(t, { entries: ENTRIES, cards: [sample.rehearsedCard()] }, { by: await writingIn(letters) });
     await page.locator('.card').waitFor();
     assert.deepEqual(await page.locator('.card-body dt').allTextContents(), ['You asked', 'Changes', 'Undo']);
-    assert.equal(await page.locator('.details').getAttribute('open'), null);
+    await page.locator('.details[open] .diff').first().waitFor();
+    assert.equal(await page.locator('.details-body > .facts').count(), 0, 'no fact gave way');
     assert.deepEqual((await linesOf(page, '.claim, .card-body .checks li')).filter(({ lines }) => lines !== 1), []);
     await shot(page, `letters-${letters}-proof-on-card`);
   });
