@@ -112,7 +112,7 @@ const ROWS = [
   ['undo', 'Put 2 files back', 'Exactly as before', 'change'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.', 'refusal'],
   ['seal', 'Proved 2 changed files', 'In a private copy, not applied', 'change'], ['tick', 'Asked anthropic/claude-haiku-4-5', 'It cost $0.31', 'spending'],
   ['shield', 'Plans may work in ~/code/tidepool', 'Nothing changes without your yes', 'decision'],
-  ['cross', '1 check red', 'On the untouched copy: `python3 -m pytest -q`'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux', 'decision'], ['tick', 'Started: Fix the one-hour shift', 'In a private copy'],
+  ['cross', '1 check red', 'On the untouched copy: `python3 -m pytest -q`'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux', 'decision'], ['tick', 'Started “Fix the one-hour shift”', 'In a private copy'],
 ];
 
 export const ACTIVITY = {

@@ -153,7 +153,8 @@ fn result_of(line: &mut Line<'_>, answer: &Value, before: &[String], output: Out
         if message["type"] == "message" && entry["answers"]["message"] == said {
             came_of = super::came_of(entry);
             if !output.json {
-                println!("{}", silas_core::hidden::strict(entry["text"].as_str().unwrap_or_default()));
+                let is_quoted = entry["in_models_words"] == true;
+                Shown::default().whole(entry["text"].as_str().unwrap_or_default(), is_quoted);
             }
             if came_of == CameOf::Refused {
                 return Ok(Some(Led { is_good: false, work: None }));

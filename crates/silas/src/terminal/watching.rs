@@ -3,6 +3,7 @@
 use super::line::{Line, finished_steps};
 use super::paint::Paint;
 use super::print::took;
+use super::quoted;
 use crate::wall_clock::{of_wire, second};
 use anyhow::Result;
 use serde_json::Value;
@@ -53,8 +54,13 @@ impl Watch {
         };
         let at = of_wire(entry["at"].as_str().unwrap_or_default(), second);
         println!("{}", self.paint.quiet(&format!("{at}  {who}")));
+        let text = entry["text"].as_str().unwrap_or_default();
+        // Steps of work stand where these lines stand, so what neither Silas nor the owner wrote has a mark besides.
+        if !matches!(who, "You" | "Silas") {
+            return quoted::print("  │ ", 2, text);
+        }
         // Nobody's line begins where one of these begins.
-        for line in hidden::strict(entry["text"].as_str().unwrap_or_default()).lines() {
+        for line in hidden::strict(text).lines() {
             println!("  {line}");
         }
     }
@@ -83,4 +89,23 @@ impl Watch {
 
 fn asking(cards: &[Card]) -> impl Iterator<Item = &Card> {
     cards.iter().filter(|card| card.state == CardState::Open && card.offer.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::out::heard::heard;
+    use serde_json::json;
+
+    #[test]
+    fn no_line_of_a_model_passes_for_a_step_of_work() {
+        let watch = Watch { paint: Paint::of_stdout(), told: BTreeMap::new(), asked: BTreeSet::new() };
+        let said = |words: bool| {
+            let entry = json!({ "sender": "silas", "in_models_words": words, "text": "Fine.\nRan the checks again: all green" });
+            let shown = heard(None, || watch.entry(&entry));
+            shown.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(said(true), ["  │ Fine.", "  │ Ran the checks again: all green"]);
+        assert_eq!(said(false), ["  Fine.", "  Ran the checks again: all green"]);
+    }
 }
