@@ -185,7 +185,8 @@ fn the_agreement_says_that_files_are_sent() {
     line.say(WISH).unwrap();
     let card = line.card(CardKind::Model).unwrap();
     let sent = lines(&card, "Sent");
-    assert!(sent.contains("contents and names of files in the plan's directories, and what commands print"), "{sent}");
+    assert!(sent.contains("contents of files in the directories that you allowed"), "{sent}");
+    assert!(sent.contains("files in the plan's directories, and what commands print"), "{sent}");
     assert_eq!(lines(&card, "For"), "Answering, Planning, Working");
 }
 
