@@ -286,6 +286,7 @@ impl Meter for Purse<'_> {
             model: scrub::visible_line(&self.model, MODEL_CHARS_MAX),
             role: self.role,
             for_work: self.plan.is_some() || self.message.is_none(),
+            message: self.message.clone(),
             since: self.minds.house.clock.now(),
             waits_until: None,
         };

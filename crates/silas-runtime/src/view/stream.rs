@@ -25,6 +25,9 @@ pub struct AskedModelView {
     pub role: Role,
     /// Whether a piece of work waits for it, and no message.
     pub for_work: bool,
+    /// The message that waits for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
     pub since: Timestamp,
     /// Where it did not answer: when it will be asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

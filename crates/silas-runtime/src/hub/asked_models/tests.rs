@@ -36,6 +36,7 @@ fn view() -> AskedModelView {
         model: "one".to_owned(),
         role: Role::ALL[0],
         for_work: false,
+        message: None,
         since: Timestamp::EPOCH,
         waits_until: None,
     }

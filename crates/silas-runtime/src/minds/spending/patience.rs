@@ -76,7 +76,8 @@ impl<'a> Purse<'a> {
         let view = AskedModelView {
             model: scrub::visible_line(&self.model, MODEL_CHARS_MAX),
             role: self.role,
-            for_work: self.plan.is_some(),
+            for_work: self.plan.is_some() || self.message.is_none(),
+            message: self.message.clone(),
             since,
             waits_until: Some(until),
         };
