@@ -329,6 +329,12 @@ pub enum AuditEvent {
     UndoWindowClosed {
         execution: ExecutionId,
     },
+    /// An undo could put back only some of the files; the rest is still as it was applied, and can be undone by another.
+    UndoneInPart {
+        execution: ExecutionId,
+        files: u32,
+        paths: Text,
+    },
     ApplyConflicted {
         execution: ExecutionId,
         files: u32,

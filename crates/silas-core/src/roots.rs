@@ -41,13 +41,13 @@ pub enum RootKind {
 pub enum Forbidden {
     #[error("The whole file system cannot be granted. Name the project's own directory.")]
     Everything,
-    #[error("This directory contains Silas's own data. Name a directory beside it.")]
+    #[error("This directory contains Silas's own data or settings. Name a directory beside it.")]
     OwnData,
-    #[error("This directory lies inside Silas's own data. Name a directory outside it.")]
+    #[error("This directory lies inside Silas's own data or settings. Name a directory outside it.")]
     InsideOwnData,
     #[error("A system directory cannot be granted. Name a project's directory.")]
     System,
-    #[error("This directory shows Silas's own data under another name. Name another directory.")]
+    #[error("This directory shows Silas's own data or settings under another name. Name another directory.")]
     Alias,
     #[error("What is mounted on this machine cannot be read, so it is not known what this directory is.")]
     Unknown,
@@ -62,15 +62,15 @@ const SYSTEM: [&str; 11] =
 /// Where people keep keys; no project lives there.
 const KEY_HOLDERS: [&str; 4] = [".ssh", ".gnupg", ".aws", ".kube"];
 
-/// Both paths must be real paths. `/tmp` and `/var` themselves are too wide as well.
-pub fn may_grant(path: &str, data_dir: &str) -> Result<(), Forbidden> {
+/// Both paths must be real paths; what is Silas's own is a directory or a single file. `/tmp` and `/var` themselves are too wide as well.
+pub fn may_grant(path: &str, own: &str) -> Result<(), Forbidden> {
     if path == "/" {
         return Err(Forbidden::Everything);
     }
-    if contains(path, data_dir) {
+    if contains(path, own) {
         return Err(Forbidden::OwnData);
     }
-    if contains(data_dir, path) {
+    if contains(own, path) {
         return Err(Forbidden::InsideOwnData);
     }
     if path.split('/').any(|part| KEY_HOLDERS.contains(&part)) {

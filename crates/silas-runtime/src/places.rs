@@ -15,7 +15,8 @@ pub(crate) const NO_DIRECTORY: &str = "E_WORK_DIRECTORY";
 #[derive(Clone, Debug)]
 pub struct Places {
     pub home: Option<PathBuf>,
-    pub data_dir: PathBuf,
+    /// Silas's own data, settings and what it keeps elsewhere.
+    pub own: Vec<PathBuf>,
 }
 
 impl Places {
@@ -53,7 +54,7 @@ impl Places {
         if is_home {
             return Err(trouble("your whole home directory cannot be granted.", "Name a project's directory in it."));
         }
-        silas_sandbox::mounted::may_grant(path, &self.data_dir)
+        silas_sandbox::mounted::may_grant(path, &self.own)
             .map_err(|forbidden| Trouble::new(NO_DIRECTORY, &format!("{forbidden} Nothing ran."), ""))?;
         Ok(Place { path: path.to_owned(), device: meta.dev().to_string(), inode: meta.ino().to_string() })
     }

@@ -187,6 +187,15 @@ pub(crate) fn execution(tx: &mut Tx<'_>, execution: &ExecutionId, now: Timestamp
     }
 }
 
+/// The executions that are under way, or whose end is not written down yet.
+pub(crate) fn held(tx: &silas_store::ReadTx<'_>) -> Result<Vec<ExecutionId>, Error> {
+    let parsed = |key: &String| {
+        ExecutionId::parse(key)
+            .map_err(|bad| Error::Damaged { what: "an execution that waits", reason: bad.to_string() })
+    };
+    queue::keys(tx, Name::Work)?.iter().map(parsed).collect()
+}
+
 /// It was decided: the messages that waited for it are to be answered now, oldest first. The first one is in the
 /// caller's hands, unless others come before it.
 pub(crate) fn call_back(

@@ -8,7 +8,7 @@ use crate::Trouble;
 use crate::house::House;
 use crate::hub::Hub;
 use crate::minds::Minds;
-use crate::post::WORK;
+use crate::post::{self, WORK};
 use crate::questions::Questions;
 use crate::running::{Hold, Running, RunningWork};
 use crate::trouble::refused;
@@ -89,10 +89,12 @@ impl Work {
         Work { house, running, hub, trust, minds, questions }
     }
 
-    /// What the launcher says is true. Finishes what was committed, removes what was not.
+    /// What the launcher says is true. Finishes what was committed or takes it back, removes what was not. Work whose end was
+    /// told, and what was put aside, is left as it was told.
     pub(crate) async fn recover(&self) -> Result<Vec<Recovered>, Trouble> {
         let launcher = self.house.launcher.clone();
-        let recovered = match tokio::task::spawn_blocking(move || launcher.recover()).await {
+        let held = self.house.store.read(post::held).await?;
+        let recovered = match tokio::task::spawn_blocking(move || launcher.recover_held(held)).await {
             Ok(Ok(recovered)) => recovered,
             Ok(Err(error)) => return Err(Trouble::new(error.code(), &error.to_string(), "See the log.")),
             Err(_) => return Err(Trouble::new("E_SANDBOX_LOST", "Recovery was interrupted.", "Start Silas again.")),
@@ -169,6 +171,9 @@ impl Work {
         let record = known.result.and_then(|result| serde_json::from_value::<WorkRecord>(result).ok());
         let record = record.ok_or_else(lost)?;
         let truth = recovered.iter().find(|truth| truth.execution == known.id);
+        if let Some(open) = truth.filter(|truth| truth.is_open) {
+            return Err(not_known(open));
+        }
         match truth.map(|truth| truth.state) {
             Some(ExecutionState::Applied) => self.finish_recovered(Job::new(self.clone(), record, hold), truth).await,
             Some(ExecutionState::Rehearsed) => {
@@ -212,6 +217,7 @@ impl Work {
         let files = truth.map_or(0, |truth| truth.files);
         job.record.settle_steps();
         job.record.last_moment = truth.map_or_else(Vec::new, |truth| truth.conflicts.iter().map(kept_words).collect());
+        job.record.in_part = truth.and_then(|truth| truth.in_part.clone());
         let written = tokio::task::spawn_blocking(move || job.finish(Ending::Applied { files, undo_until })).await;
         written.unwrap_or_else(|_| Err(lost()))
     }
@@ -286,6 +292,13 @@ impl Work {
         let ending = Ending::Untouched { intent: "Interrupted before it was done".to_owned(), reason };
         tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
     }
+}
+
+/// How far an apply or an undo came is not known yet; until it is, nobody says that anything is untouched, and nothing begins
+/// anew.
+fn not_known(open: &Recovered) -> Trouble {
+    let why = open.problem.as_ref().map_or_else(|| "It is being finished.".to_owned(), ToString::to_string);
+    Trouble::new("E_WORK_LOST", &why, "Look at the directory before you have it tried again.")
 }
 
 fn lost() -> Trouble {

@@ -20,6 +20,7 @@ use silas_core::wanted::Wanted;
 use silas_core::work::{Budget, BudgetUsed};
 use silas_core::{Digest, EventId, ExecutionId, Timestamp, TokenId, canonical};
 use silas_gates::scrub;
+use silas_sandbox::InPart;
 use silas_store::ReadTx;
 use silas_store::ledger::{self, TEXT_BYTES_MAX};
 
@@ -85,6 +86,9 @@ pub(crate) struct WorkRecord {
     pub(crate) last_moment: Vec<String>,
     #[serde(default)]
     pub(crate) is_in_two_steps: bool,
+    /// Set if only some of it is in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) in_part: Option<InPart>,
     /// What the owner changed elsewhere meanwhile; the checks ran again with it.
     #[serde(default)]
     pub(crate) moved_on: Vec<String>,
@@ -213,6 +217,7 @@ impl WorkRecord {
             left_out: Vec::new(),
             last_moment: Vec::new(),
             is_in_two_steps: false,
+            in_part: None,
             moved_on: Vec::new(),
             seen: Seen::default(),
             lays: None,
@@ -297,6 +302,7 @@ impl WorkRecord {
             orders_found: self.orders_found,
             last_moment: &self.last_moment,
             is_in_two_steps: self.is_in_two_steps,
+            in_part: self.in_part.as_ref(),
             moved_on: &self.moved_on,
             undeclared: &self.undeclared,
             wanted: &self.wanted,

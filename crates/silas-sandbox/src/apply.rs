@@ -1,22 +1,24 @@
 //! Puts verified changes in place, in all directories of a plan or in none, across crashes.
 //!
 //! Before the journal is written nothing of the owner's has moved, and whatever goes wrong leaves everything as it was.
-//! After it, there is only forward: this process goes on even if nobody listens any more, and if it dies, recovery calls
-//! [`finish`] again.
+//! After it, all of it is carried out, even if nobody listens any more, or all of it is taken back: because a file cannot be
+//! put in place after all, or is not what it was. Only where neither can be, some of it stays, and then that is what is told
+//! and what can be undone. If this process dies, recovery calls [`finish`] again.
 
 use crate::attributes::Origins;
 use crate::clock;
 use crate::error::Doing;
 use crate::ground::Ground;
-use crate::journal::{Journal, NewDir, Op};
+use crate::journal::{Fate, Journal, NewDir, Op};
 use crate::lifeline::Lifeline;
 use crate::memory::Memory;
+use crate::movable::Trial;
 use crate::moves::Moves;
 use crate::permit::{self, Granted, Root};
 use crate::stage::{self, Linked, Settling, Site, Stage};
 use crate::tree::{self, Manifest};
 use crate::workspace::Workspace;
-use crate::{Applied, Error, changes, commits, fixed, observe, trade, two_steps, waiting};
+use crate::{Applied, Error, changes, commits, durable, fixed, observe, take_back, trade, two_steps, waiting};
 use silas_core::ExecutionId;
 use silas_core::changeset::{Change, Changeset};
 use silas_core::evidence::{self, Evidence, When};
@@ -59,7 +61,7 @@ impl Work<'_> {
         let _turn = memory.turn_to_apply()?;
         self.roots.iter().try_for_each(|root| root.granted.is_still_there())?;
         if let Some(committed) = Journal::load(&memory.journal(execution))? {
-            return finish(self.ground, committed, &granted(self.roots)).map(Outcome::Applied);
+            return finish(self.ground, committed, &granted(self.roots), Aim::Forward).map(Outcome::Applied);
         }
         let now = self.workspace.look_at(self.roots, lifeline)?;
         let paths = self.changed_by_both(&now)?;
@@ -75,7 +77,7 @@ impl Work<'_> {
         match self.stage_and_commit(lifeline) {
             Ok(journal) => {
                 fail::point(FailPoint::ApplyCommitted);
-                finish(self.ground, journal, &granted(self.roots)).map(Outcome::Applied)
+                finish(self.ground, journal, &granted(self.roots), Aim::Forward).map(Outcome::Applied)
             }
             Err(why) => {
                 // If the journal is on disk after all, it is committed and its stages must stay.
@@ -129,13 +131,13 @@ impl Work<'_> {
             }
             sites.push(Site { root: &root.granted.dir, stage });
         }
+        self.try_each(&sites)?;
         let mut ops = Vec::with_capacity(self.changeset.changes.len());
         let mut settling = Settling::default();
         let mut linked: Vec<Linked> = self.roots.iter().map(|_| Linked::default()).collect();
         for (n, change) in self.changeset.changes.iter().enumerate() {
             lifeline.holds()?;
             let root = self.root_of(change).ok_or_else(|| Error::Damaged("a change outside the plan".to_owned()))?;
-            observe::may_rename(sites[root].root, &change.path, &permit::shown(self.roots, root, &change.path))?;
             let name = n.to_string();
             let source = self.workspace.source_of(root, &change.path)?;
             let origins = Origins {
@@ -177,9 +179,23 @@ impl Work<'_> {
             ops,
             is_in_two_steps,
             fates: None,
+            in_part: None,
         };
         journal.save(&self.ground.memory.journal(execution))?;
         Ok(journal)
+    }
+
+    /// Refuses by name, with nothing staged and nothing touched, what could not be put in place or taken out of it again.
+    fn try_each(&self, sites: &[Site<'_>]) -> Result<(), Error> {
+        for (n, site) in sites.iter().enumerate() {
+            let trial = Trial::begin(&site.stage.dir)?;
+            for change in self.changeset.changes.iter().filter(|change| self.root_of(change) == Some(n)) {
+                let shown = permit::shown(self.roots, n, &change.path);
+                observe::may_rename(site.root, &change.path, &shown)?;
+                trial.may_leave(site.root, &change.path, &shown)?;
+            }
+        }
+        Ok(())
     }
 
     /// The directories of new files that the owner does not have, parents first.
@@ -223,19 +239,57 @@ pub(crate) fn hash(changeset: &Changeset) -> Result<silas_core::Digest, Error> {
     changeset.hash().map_err(|e| Error::Damaged(e.to_string()))
 }
 
-/// Goes forward from the commit point, for the first time or again.
-pub(crate) fn finish(ground: &Ground, journal: Journal, roots: &[&Granted]) -> Result<Applied, Error> {
-    go_forward(ground, journal, roots).map_err(Error::after_commit)
+/// Where a committed journal is to go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Aim {
+    Forward,
+    /// What allowed it was taken back since.
+    Back,
 }
 
-fn go_forward(ground: &Ground, mut journal: Journal, roots: &[&Granted]) -> Result<Applied, Error> {
-    let memory = &ground.memory;
+/// Goes on from the commit point, for the first time or again. An error that is not [`Error::Unfinished`] means that nothing
+/// is in place and the journal is gone.
+pub(crate) fn finish(ground: &Ground, mut journal: Journal, roots: &[&Granted], aim: Aim) -> Result<Applied, Error> {
     if journal.fates.is_none() {
-        let sites = stage::open_all(roots, &journal.execution)?;
-        let fates = trade::carry_out(&journal, &sites, FailPoint::ApplyHalfway)?;
-        journal.fates = Some(fates);
-        journal.save(&memory.journal(&journal.execution))?;
+        carry_out(ground, &mut journal, roots, aim)?;
     }
+    note_applied(ground, &journal).map_err(Error::after_commit)
+}
+
+fn carry_out(ground: &Ground, journal: &mut Journal, roots: &[&Granted], aim: Aim) -> Result<(), Error> {
+    let path = ground.memory.journal(&journal.execution);
+    let sites = stage::open_all(roots, &journal.execution).map_err(Error::after_commit)?;
+    let tried = match aim {
+        Aim::Forward => trade::carry_out(journal, &sites, FailPoint::ApplyHalfway),
+        Aim::Back => Err(Error::NotAvailable("What allowed it was taken back.".to_owned())),
+    };
+    let why = match tried.and_then(|fates| trade::all_in_place(journal, fates)) {
+        Ok(fates) => match journal.settle(fates, &path) {
+            Ok(()) => return Ok(()),
+            Err(why) => why,
+        },
+        Err(why) => why,
+    };
+    let fates = take_back::take_back(journal, &sites).map_err(Error::after_commit)?;
+    if take_back::is_all_back(&fates) {
+        trade::remove_empty(&sites, &journal.new_dirs).map_err(Error::after_commit)?;
+        durable::remove(&path)
+            .doing(|| "Removing a journal that was taken back".to_owned())
+            .map_err(Error::after_commit)?;
+        for (n, site) in sites.iter().enumerate() {
+            // Recovery removes what cannot be removed now; why it went back matters more.
+            let _ = stage::clear(site.root, &journal.execution, &journal.staged(n));
+        }
+        return Err(why.taken_back());
+    }
+    if fates.contains(&Fate::NotApplied) {
+        journal.in_part = Some(why.in_part());
+    }
+    journal.settle(fates, &path).map_err(Error::after_commit)
+}
+
+fn note_applied(ground: &Ground, journal: &Journal) -> Result<Applied, Error> {
+    let memory = &ground.memory;
     let mut record = memory
         .record(&journal.execution)?
         .ok_or_else(|| Error::Damaged("a journal without its execution".to_owned()))?;
@@ -244,13 +298,14 @@ fn go_forward(ground: &Ground, mut journal: Journal, roots: &[&Granted]) -> Resu
     record.files = journal.files();
     record.undo_until = Some(clock::now().plus(ground.undo_window));
     memory.update(&journal.execution, &record)?;
-    settle_order(memory, &journal)?;
+    settle_order(memory, journal)?;
     fail::point(FailPoint::ApplyDone);
     Ok(Applied {
         changeset: journal.changeset,
         files: journal.files(),
         is_in_two_steps: journal.is_in_two_steps,
         conflicts: journal.conflicts(),
+        in_part: journal.in_part(),
     })
 }
 
@@ -270,7 +325,7 @@ fn settle_order(memory: &Memory, journal: &Journal) -> Result<(), Error> {
 /// Whether a committed journal is really what was approved: who and what, not when.
 pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<Vec<Root>, Error> {
     let (evidence, anchor, when) = (&journal.evidence, &ground.anchor, When::AlreadyCommitted);
-    // What is committed is finished, whoever was revoked since: half of it in place would be worse.
+    // Whoever was revoked since: it says in which direction what is committed ends, not whether.
     let none = Revocations::default();
     let (plan, is_its_own) = if evidence.token.body.offer.kind == Kind::Apply {
         let (_, order, plan) = evidence::verify_apply(evidence, anchor, &none, when)?;
@@ -280,7 +335,7 @@ pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<Vec<Root>, Er
         let plan = WorkItem::from_canonical(&evidence.payload).map_err(Error::Damaged)?;
         (plan, evidence.execution == journal.execution)
     };
-    let roots = permit::roots(&plan, &ground.data_dir)?;
+    let roots = permit::roots(&plan, &ground.own)?;
     if !is_its_own || permit::places(&roots) != journal.places {
         return Err(Error::Damaged("a journal that does not fit its approval".to_owned()));
     }

@@ -28,6 +28,8 @@ pub(crate) struct Stat {
     pub(crate) mode: u32,
     /// Whether it runs as its owner or its group.
     pub(crate) is_set_id: bool,
+    /// Whether only the owners of its files, and its own, may move what is in it.
+    pub(crate) is_sticky: bool,
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) uid: u32,
@@ -215,6 +217,7 @@ impl From<libc::stat> for Stat {
             kind,
             mode: stat.st_mode & 0o777,
             is_set_id: stat.st_mode & (libc::S_ISUID | libc::S_ISGID) != 0,
+            is_sticky: stat.st_mode & libc::S_ISVTX != 0,
             device: stat.st_dev,
             inode: stat.st_ino,
             uid: stat.st_uid,

@@ -84,8 +84,17 @@ pub enum Error {
     NotStarted { code: String, cause: String },
     #[error("The work cannot be isolated here: {cause}")]
     Isolation { code: String, cause: String },
+    /// All of what had begun was taken back.
+    #[error("{cause} What was in place by then was put back, so everything is as it was.")]
+    PutBack { cause: String },
     #[error(
-        "It is decided and begun, but not all of it could be put in place: {cause} The rest follows at the next start."
+        "Not all of it could be put back: {why} Put back: {}. Still as the work left it: {}.",
+        names(back),
+        names(left)
+    )]
+    UndoneInPart { back: Vec<String>, left: Vec<String>, why: String },
+    #[error(
+        "It is decided and begun, but it is not known how far it came: {cause} Silas looks again at its next start."
     )]
     Unfinished { cause: String },
     #[error("The process that did this ended unexpectedly. What was committed will be finished at the next start.")]
@@ -128,6 +137,8 @@ impl Error {
             Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",
             Error::UndoOpen => "E_SANDBOX_UNDO_OPEN",
             Error::NotStarted { code, .. } | Error::Isolation { code, .. } => code,
+            Error::PutBack { .. } => "E_SANDBOX_PUT_BACK",
+            Error::UndoneInPart { .. } => "E_SANDBOX_UNDONE_IN_PART",
             Error::Unfinished { .. } => "E_SANDBOX_UNFINISHED",
             Error::Lost => "E_SANDBOX_LOST",
             Error::Damaged(_) => "E_SANDBOX_RECORD",
@@ -145,9 +156,34 @@ impl Error {
         Error::Unsupported { kind: kind.to_owned(), path: path.to_string(), todo: todo.to_owned() }
     }
 
+    /// Why an apply went back, all of it.
+    pub(crate) fn taken_back(self) -> Error {
+        match self {
+            // These say by themselves that nothing was applied.
+            Error::Conflict { .. } => self,
+            why => Error::PutBack { cause: sentence(why.to_string()) },
+        }
+    }
+
+    /// The same of an undo.
+    pub(crate) fn undo_taken_back(self) -> Error {
+        match self {
+            Error::Conflict { paths } => Error::LaterEdit { paths },
+            why => Error::PutBack { cause: sentence(why.to_string()) },
+        }
+    }
+
+    /// Why neither could be as a whole.
+    pub(crate) fn in_part(&self) -> String {
+        match self {
+            Error::Conflict { paths } => format!("Files changed meanwhile: {}.", paths.join(", ")),
+            why => sentence(why.to_string()),
+        }
+    }
+
     /// What goes wrong after a commit point is no longer "nothing was done".
     pub(crate) fn after_commit(self) -> Error {
-        Error::Unfinished { cause: self.to_string() }
+        Error::Unfinished { cause: sentence(self.to_string()) }
     }
 
     pub(crate) fn io(doing: &str, cause: &io::Error) -> Error {
@@ -157,6 +193,14 @@ impl Error {
             _ => Error::Io { doing: doing.to_owned(), cause: cause.to_string() },
         }
     }
+}
+
+fn sentence(text: String) -> String {
+    if text.ends_with(['.', '!', '?']) { text } else { text + "." }
+}
+
+fn names(paths: &[String]) -> String {
+    if paths.is_empty() { "nothing".to_owned() } else { paths.join(", ") }
 }
 
 impl From<Refusal> for Error {

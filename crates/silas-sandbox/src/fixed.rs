@@ -33,6 +33,12 @@ pub enum FixedBy {
     NameElsewhere,
     /// It runs as its owner or its group (a set-id bit).
     SetId,
+    /// It cannot be changed or moved (`chattr +i`), or its directory cannot.
+    Immutable,
+    /// It can only grow (`chattr +a`), or its directory can.
+    AppendOnly,
+    /// It is somebody else's, in a directory in which nobody may move the files of others (the sticky bit).
+    Sticky,
     /// What takes its place cannot be given this attribute.
     Attribute(String),
 }
@@ -55,6 +61,9 @@ impl<'a> Finder<'a> {
         }
         if stat.is_set_id {
             return Ok(Some(FixedBy::SetId));
+        }
+        if let Some(by) = held_by(parent, name, stat)? {
+            return Ok(Some(by));
         }
         for attribute in syscall::attribute_names_at(parent.as_fd(), name)? {
             if attributes::is_needed(&attribute) && !self.can_be_given(&attribute, parent, name) {
@@ -121,8 +130,11 @@ pub(crate) fn must_be_left_alone(changeset: &Changeset, moves: &Moves, roots: &[
             };
             let Some(stat) = parent.stat(name).doing(doing)?.filter(|stat| stat.kind == Kind::File) else { continue };
             let is_replaced = matches!(change.after, Some(FileState::File { .. }));
+            if let Some(by) = held_by(&parent, name, &stat).doing(doing)? {
+                return Err(by.refusal(&permit::shown(roots, n, path)));
+            }
             if is_replaced && let Some(by) = finder.find(&parent, name, &stat).doing(doing)? {
-                return Err(Error::unsupported(&by.kind(), permit::shown(roots, n, path)));
+                return Err(by.refusal(&permit::shown(roots, n, path)));
             }
             if stat.links > 1 {
                 let names = linked.entry(stat.inode).or_default();
@@ -141,12 +153,77 @@ pub(crate) fn must_be_left_alone(changeset: &Changeset, moves: &Moves, roots: &[
     Ok(())
 }
 
+/// What keeps a file in its place, as far as it can be read off. Whether anything else does is tried when it is to be replaced
+/// ([`crate::movable`]).
+pub(crate) fn held_by(parent: &Dir, name: &[u8], stat: &Stat) -> io::Result<Option<FixedBy>> {
+    let around = parent.own_stat()?;
+    let user = syscall::effective_uid();
+    if around.is_sticky && user != 0 && stat.uid != user && around.uid != user {
+        return Ok(Some(FixedBy::Sticky));
+    }
+    for of in [name, b".".as_slice()] {
+        match syscall::protections_at(parent.as_fd(), of) {
+            // It is gone; there is nothing to be held.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            found => {
+                let found = found?;
+                if found & IMMUTABLE != 0 {
+                    return Ok(Some(FixedBy::Immutable));
+                }
+                if found & APPEND_ONLY != 0 {
+                    return Ok(Some(FixedBy::AppendOnly));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether names can be added to a directory and not taken out again.
+pub(crate) fn only_grows(dir: &Dir) -> io::Result<bool> {
+    Ok(syscall::protections_at(dir.as_fd(), b".")? & APPEND_ONLY != 0)
+}
+
+/// `STATX_ATTR_IMMUTABLE` and `STATX_ATTR_APPEND`.
+const IMMUTABLE: u64 = 0x10;
+const APPEND_ONLY: u64 = 0x20;
+
 impl FixedBy {
+    /// The refusal to change such a file.
+    pub(crate) fn refusal(&self, shown: &str) -> Error {
+        match self {
+            FixedBy::NameElsewhere | FixedBy::SetId | FixedBy::Attribute(_) => Error::unsupported(&self.kind(), shown),
+            FixedBy::Immutable => Error::unsupported_with(
+                &self.kind(),
+                shown,
+                "Take that off (`chattr -i`), or have the work leave it as it is.",
+            ),
+            FixedBy::AppendOnly => Error::unsupported_with(
+                &self.kind(),
+                shown,
+                "Take that off (`chattr -a`), or have the work leave it as it is.",
+            ),
+            FixedBy::Sticky => {
+                Error::unsupported_with(&self.kind(), shown, "Make it yours, or have the work leave it as it is.")
+            }
+        }
+    }
+
     /// What such a file is, for a refusal.
     fn kind(&self) -> String {
         match self {
             FixedBy::NameElsewhere => LINKED_ELSEWHERE.0.to_owned(),
             FixedBy::SetId => "a program that runs as somebody else (a set-id bit) and would not any more".to_owned(),
+            FixedBy::Immutable => {
+                "protected against every change (the attribute `i`), or in a directory that is".to_owned()
+            }
+            FixedBy::AppendOnly => {
+                "protected so that it can only grow (the attribute `a`), or in a directory that is".to_owned()
+            }
+            FixedBy::Sticky => {
+                "somebody else's, in a directory in which nobody may move the files of others (its sticky bit)"
+                    .to_owned()
+            }
             FixedBy::Attribute(name) => attributes::lost(name),
         }
     }

@@ -4,7 +4,7 @@ use crate::cell::{Limits, LimitsInForce};
 use crate::error::Doing;
 use crate::extent::Bounds;
 use crate::memory::Memory;
-use crate::{Error, ToolPlaces, durable, handed_over};
+use crate::{Error, ToolPlaces, durable, handed_over, mounted};
 use serde::{Deserialize, Serialize};
 use silas_core::evidence::Anchor;
 use silas_core::handover::Handover;
@@ -15,6 +15,9 @@ use std::time::Duration;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Seal {
     pub data_dir: PathBuf,
+    /// What else is Silas's own and never granted: its settings, what it keeps outside its data.
+    #[serde(default)]
+    pub own: Vec<PathBuf>,
     pub anchor: Anchor,
     /// By which the root key of the anchor came to be that.
     pub handovers: Vec<Handover>,
@@ -95,6 +98,8 @@ impl CellLimits {
 pub(crate) struct Ground {
     /// A real path.
     pub(crate) data_dir: PathBuf,
+    /// The data directory and what else is never granted, by their real paths.
+    pub(crate) own: Vec<PathBuf>,
     pub(crate) anchor: Anchor,
     pub(crate) undo_window: Duration,
     pub(crate) limits: CellLimits,
@@ -112,8 +117,10 @@ impl Ground {
         }
         let memory = Memory::open(&launcher(&data_dir))?;
         handed_over::stand_on(&memory, &seal.anchor, seal.handovers)?;
+        let own = std::iter::once(data_dir.clone()).chain(seal.own.iter().map(|own| mounted::real(own))).collect();
         Ok(Ground {
             memory,
+            own,
             data_dir,
             anchor: seal.anchor,
             undo_window: Duration::from_secs(seal.undo_window_secs),

@@ -1,9 +1,10 @@
-//! The journal of an apply or an undo: one file whose appearance is the commit point. From then on there is only forward.
+//! The journal of an apply or an undo: one file whose appearance is the commit point. From then on all of it is carried out,
+//! or all of it is taken back and the journal with it; where neither can be, it says what is in place.
 //!
 //! It carries its own evidence, so whoever finishes it can check again that it was approved.
 
 use crate::error::Doing;
-use crate::{Error, KeptText, durable, memory, stage, two_steps};
+use crate::{Error, InPart, KeptText, durable, memory, stage, trade, tree, two_steps};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::FileState;
 use silas_core::evidence::Evidence;
@@ -30,6 +31,9 @@ pub(crate) struct Journal {
     pub(crate) is_in_two_steps: bool,
     /// How each operation ended, in order; `None` until all have.
     pub(crate) fates: Option<Vec<Fate>>,
+    /// Why not all of it is in place, if it could be neither carried out nor taken back as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) in_part: Option<String>,
 }
 
 /// What is in place and what is staged change places. Either may be nothing.
@@ -82,8 +86,37 @@ impl Journal {
         durable::replace(path, &bytes).doing(|| "Writing the journal".to_owned())
     }
 
+    /// Writes down how it ended. If it is not known whether that reached the disk, what is there counts.
+    pub(crate) fn settle(&mut self, fates: Vec<Fate>, path: &Path) -> Result<(), Error> {
+        self.fates = Some(fates);
+        let Err(why) = self.save(path) else { return Ok(()) };
+        if Journal::load(path).is_ok_and(|on_disk| on_disk.as_ref() == Some(self)) {
+            return Ok(());
+        }
+        self.fates = None;
+        Err(why)
+    }
+
+    /// What waits in a staging directory as long as nothing of this is in place.
+    pub(crate) fn staged(&self, root: usize) -> Vec<(String, FileState)> {
+        let here = self.ops.iter().filter(|op| op.root == root);
+        here.filter_map(|op| Some((op.stage.clone(), op.staged.clone()?))).collect()
+    }
+
+    /// How many files changed places, or are to.
     pub(crate) fn files(&self) -> u32 {
-        u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
+        let n_not = self.fates.iter().flatten().filter(|fate| **fate == Fate::NotApplied).count();
+        let n_not = if self.in_part.is_some() { n_not } else { 0 };
+        u32::try_from(self.ops.len() - n_not).unwrap_or(u32::MAX)
+    }
+
+    /// Which files are new and which are old, where an apply or an undo is in place in part only.
+    pub(crate) fn in_part(&self) -> Option<InPart> {
+        let why = self.in_part.clone()?;
+        let (old, new): (Vec<_>, Vec<_>) = self.ended().partition(|(_, fate)| *fate == Fate::NotApplied);
+        let names =
+            |ops: Vec<(&Op, Fate)>| tree::shortened(ops.into_iter().map(|(op, _)| trade::named(self, op)).collect());
+        Some(InPart { new: names(new), old: names(old), why })
     }
 
     /// Operations with their fates, once all have one.
@@ -103,7 +136,8 @@ impl Journal {
             .filter(|(op, fate)| match fate {
                 Fate::InPlace => false,
                 Fate::OwnersKept => true,
-                Fate::NotApplied => op.staged.is_some(),
+                // What could not be put in place at all was nobody's last moment.
+                Fate::NotApplied => op.staged.is_some() && self.in_part.is_none(),
             })
             .map(|(op, _)| KeptText {
                 directory: self.places.get(op.root).map_or_else(String::new, |place| place.path.clone()),

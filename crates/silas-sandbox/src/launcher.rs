@@ -181,7 +181,13 @@ impl Launcher {
 
     /// Finishes what was committed before a crash, removes what was not, and tells what is now true of each execution.
     pub fn recover(&self) -> Result<Vec<Recovered>, Error> {
-        self.ask(&LauncherAsk::Recover)
+        self.ask(&LauncherAsk::Recover { held: None })
+    }
+
+    /// The same, but nothing is moved for an apply or an undo unless its execution is among these: whoever asks says of all
+    /// others that they have ended, and what was told about them stays true.
+    pub fn recover_held(&self, held: Vec<ExecutionId>) -> Result<Vec<Recovered>, Error> {
+        self.ask(&LauncherAsk::Recover { held: Some(held) })
     }
 
     /// Drops what an apply replaced. Refused while it can still be undone.

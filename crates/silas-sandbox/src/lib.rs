@@ -62,6 +62,7 @@ mod look;
 mod memory;
 mod merges;
 pub mod mounted;
+mod movable;
 mod moves;
 mod observe;
 mod originals;
@@ -87,6 +88,7 @@ mod serve;
 mod stage;
 mod step;
 mod syscall;
+mod take_back;
 mod terminal;
 mod tester;
 mod toolchains;
@@ -111,8 +113,8 @@ pub use launcher::Launcher;
 pub use look::{History, Look, Looked};
 pub use plug::{end_when_nobody_reads, pull_the_plug};
 pub use protocol::{
-    Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, KeptText, LaidOut, LeftOut,
-    Merged, Recovered, Undone, Waits,
+    Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, InPart, KeptText, LaidOut,
+    LeftOut, Merged, Recovered, Undone, Waits,
 };
 pub use rest::REST_MAX;
 pub use secret_client::secret_client;

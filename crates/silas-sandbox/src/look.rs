@@ -74,7 +74,7 @@ pub(crate) fn look(ground: &Ground, allowance: &Allowance, path: &str, look: Loo
         return Err(Refusal::Root(path.to_owned()).into());
     }
     let below = path[grant.place.path.len()..].trim_matches('/').to_owned();
-    let root = Granted::pinned(&Directory::pinned(grant.place, Access::Read), &ground.data_dir)?;
+    let root = Granted::pinned(&Directory::pinned(grant.place, Access::Read), &ground.own)?;
     let doing = || format!("Reading {path}");
     let odd = || Error::Place { path: path.to_owned(), problem: "it is not the name of a file".to_owned() };
     // The directory itself has no path below it.

@@ -36,21 +36,34 @@ impl Spot {
     }
 }
 
-/// Whether a directory, which must be a real path, may be granted at all: by its name, and by what it is.
-pub fn may_grant(path: &str, data_dir: &Path) -> Result<(), Forbidden> {
-    roots::may_grant(path, &data_dir.to_string_lossy())?;
+/// Whether a directory, which must be a real path, may be granted at all: by its name, and by what it is. What is Silas's own
+/// are real paths too: directories, or single files.
+pub fn may_grant(path: &str, own: &[PathBuf]) -> Result<(), Forbidden> {
+    let by_name = |name: &str| own.iter().try_for_each(|own| roots::may_grant(name, &own.to_string_lossy()));
+    by_name(path)?;
     let mounts = read().map_err(|_| Forbidden::Unknown)?;
-    let (here, own) = (spots(&mounts, Path::new(path)), spots(&mounts, data_dir));
-    if here.iter().any(|spot| own.iter().any(|own| spot.overlaps(own))) {
+    let here = spots(&mounts, Path::new(path));
+    let own_spots: Vec<Spot> = own.iter().flat_map(|own| spots(&mounts, own)).collect();
+    if here.iter().any(|spot| own_spots.iter().any(|own| spot.overlaps(own))) {
         return Err(Forbidden::Alias);
     }
     // What it is called where everything is, if that is shown: keys and the system are those by any name.
     let top = mounts.iter().rfind(|mount| mount.at == Path::new("/") && mount.root == Path::new("/"));
     let elsewhere = here.iter().filter(|spot| top.is_some_and(|top| top.device == spot.device));
     for name in elsewhere.filter_map(|spot| spot.path.to_str()).filter(|name| *name != path) {
-        roots::may_grant(name, &data_dir.to_string_lossy())?;
+        by_name(name)?;
     }
     Ok(())
+}
+
+/// A path as it really is, as far as it is there: what is not there yet must not be granted either.
+pub fn real(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let (Ok(found), Ok(rest)) = (fs::canonicalize(above), path.strip_prefix(above)) {
+            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
+        }
+    }
+    path.to_owned()
 }
 
 /// Where something is mounted, as it is now.

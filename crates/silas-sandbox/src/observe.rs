@@ -2,6 +2,7 @@
 
 use crate::dir::{Dir, Kind, split};
 use crate::error::Doing;
+use crate::fixed::{self, FixedBy};
 use crate::lifeline::{Awaited, Lifeline};
 use crate::{Error, syscall};
 use sha2::{Digest as _, Sha256};
@@ -89,11 +90,16 @@ pub(crate) fn may_rename(root: &Dir, path: &RelPath, shown: &str) -> Result<(), 
                 dir = dir.iter().rposition(|b| *b == b'/').map_or(b"".as_slice(), |slash| &dir[..slash]);
             }
             found => {
-                return match syscall::may_write(found.doing(|| format!("Looking at {shown}"))?.as_fd()) {
+                let doing = || format!("Looking at {shown}");
+                let found = found.doing(doing)?;
+                if fixed::only_grows(&found).doing(doing)? {
+                    return Err(FixedBy::AppendOnly.refusal(shown));
+                }
+                return match syscall::may_write(found.as_fd()) {
                     Err(e) if matches!(e.raw_os_error(), Some(libc::EACCES | libc::EROFS | libc::EPERM)) => {
                         Err(Error::ReadOnly { path: shown.to_owned() })
                     }
-                    done => done.doing(|| format!("Looking at {shown}")),
+                    done => done.doing(doing),
                 };
             }
         }

@@ -238,11 +238,11 @@ impl Grounds {
         let revocations = ground.memory.revocations(&ground.anchor)?;
         let paths = plan.definition().directories.iter().map(|directory| directory.path.as_str());
         evidence::verify_roots(evidence, paths, &ground.anchor, &revocations)?;
-        let roots = roots(plan, &ground.data_dir)?;
+        let roots = roots(plan, &ground.own)?;
         let restores = plan.definition().restores.as_ref();
         let kept = restores.map(|execution| kept::find(ground, execution, &roots)).transpose()?;
         let reads = plan.definition().directories.iter().filter(|d| d.access == Access::Read);
-        let reads = reads.map(|d| Granted::pinned(d, &ground.data_dir)).collect::<Result<Vec<_>, _>>()?;
+        let reads = reads.map(|d| Granted::pinned(d, &ground.own)).collect::<Result<Vec<_>, _>>()?;
         let definition = plan.definition();
         let for_some = definition.hosts_for.iter().map(|host| &host.host);
         lead_elsewhere(definition.hosts.iter().chain(for_some), &ground.limits.closed_ports)?;
@@ -252,11 +252,11 @@ impl Grounds {
 }
 
 /// The directories that a plan changes, each exactly the one that was approved.
-pub(crate) fn roots(plan: &WorkItem, data_dir: &Path) -> Result<Vec<Root>, Error> {
+pub(crate) fn roots(plan: &WorkItem, own: &[PathBuf]) -> Result<Vec<Root>, Error> {
     let mut roots = Vec::new();
     for (nth, directory) in (0u32..).zip(&plan.definition().directories) {
         if directory.access == Access::Write {
-            roots.push(Root { nth, granted: Granted::pinned(directory, data_dir)? });
+            roots.push(Root { nth, granted: Granted::pinned(directory, own)? });
         }
     }
     if roots.is_empty() {
@@ -298,12 +298,12 @@ pub(crate) fn places(roots: &[Root]) -> Vec<Place> {
 
 impl Granted {
     /// Opens a directory of a plan if it is exactly the one that was approved, and may be granted at all.
-    pub(crate) fn pinned(directory: &Directory, data_dir: &Path) -> Result<Self, Error> {
+    pub(crate) fn pinned(directory: &Directory, own: &[PathBuf]) -> Result<Self, Error> {
         let refuse = |problem: &str| refuse(&directory.path, problem);
         let (Some(device), Some(inode)) = (&directory.device, &directory.inode) else {
             return Err(refuse("the approval does not say which directory on disk it is"));
         };
-        mounted::may_grant(&directory.path, data_dir).map_err(|e| refuse(&e.to_string()))?;
+        mounted::may_grant(&directory.path, own).map_err(|e| refuse(&e.to_string()))?;
         let place = Place { path: directory.path.clone(), device: device.clone(), inode: inode.clone() };
         Granted::at(&place)
     }

@@ -29,8 +29,8 @@ pub fn probes(place: &Path) -> Vec<Probe> {
 }
 
 /// Every tool outside `/usr` that commands could be granted.
-pub fn toolchains(places: &ToolPlaces, data_dir: &Path) -> Vec<Toolchain> {
-    crate::toolchains::known(places, data_dir)
+pub fn toolchains(places: &ToolPlaces, own: &[std::path::PathBuf]) -> Vec<Toolchain> {
+    crate::toolchains::known(places, own)
 }
 
 fn landlock() -> Probe {

@@ -82,7 +82,10 @@ pub(crate) enum LauncherAsk {
     Undo(Box<Evidence>),
     /// Whether somebody has changed what that undo would put back. Looks, and can do nothing else.
     LaterEdits(ExecutionId),
-    Recover,
+    /// Of these executions alone anything that was begun goes on.
+    Recover {
+        held: Option<Vec<ExecutionId>>,
+    },
     Forget(ExecutionId),
     /// Throws away a result that waits.
     Discard(ExecutionId),
@@ -352,6 +355,19 @@ pub struct Applied {
     pub is_in_two_steps: bool,
     /// Where somebody's text met ours in the last moment. Empty almost always.
     pub conflicts: Vec<KeptText>,
+    /// Set if only some of it is in place, and the rest could be neither put there nor taken back.
+    pub in_part: Option<InPart>,
+}
+
+/// What is in place of changes that could be neither carried out nor taken back as a whole.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InPart {
+    /// The files that are as the work left them.
+    pub new: Vec<String>,
+    /// Those that are as they were before.
+    pub old: Vec<String>,
+    pub why: String,
 }
 
 /// Two texts wanted one place. One of them is there, the other lies at `kept_at`; both are below `directory`.
@@ -383,6 +399,13 @@ pub struct Recovered {
     pub files: u32,
     pub undo_until: Option<Timestamp>,
     pub conflicts: Vec<KeptText>,
+    /// Set if it is in place in part only.
+    pub in_part: Option<InPart>,
+    /// Why what had begun was taken back just now, all of it: an apply, or an undo.
+    pub taken_back: Option<Error>,
+    /// Whether an apply or an undo of it was begun and is neither carried out nor taken back, so that nobody can say yet what
+    /// it comes to.
+    pub is_open: bool,
     /// Why recovery could not finish this one now. It stays as it is and is tried again at the next start.
     pub problem: Option<Error>,
 }

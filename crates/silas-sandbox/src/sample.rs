@@ -46,7 +46,7 @@ pub(crate) fn lay_out(ground: &Ground, order: &SampleOrder) -> Result<LaidOut, E
     let _lock = lock(&dir)?;
     for number in 1..=NUMBER_MAX {
         let name = directory_name(number);
-        let path = grantable(&real.join(&name), &ground.data_dir)?;
+        let path = grantable(&real.join(&name), &ground.own)?;
         let is_new = match dir.stat(name.as_bytes()).map_err(cannot)? {
             None if age == Age::Old => return Err(Refusal::Expired.into()),
             None => make(&dir, name.as_bytes(), home)?,
@@ -115,13 +115,13 @@ fn lock(home: &Dir) -> Result<Option<File>, Error> {
 }
 
 /// A directory in which no plan could work would be of no use.
-fn grantable(path: &Path, data_dir: &Path) -> Result<String, Error> {
+fn grantable(path: &Path, own: &[std::path::PathBuf]) -> Result<String, Error> {
     let Some(path) = path.to_str() else {
         return Err(no("The name of your home directory is not valid text. Set HOME and start Silas again."));
     };
     let forbidden =
         |why: roots::Forbidden| no(&format!("It would lie in {path}. {why} Set HOME and start Silas again."));
-    mounted::may_grant(path, data_dir).map_err(forbidden)?;
+    mounted::may_grant(path, own).map_err(forbidden)?;
     Ok(path.to_owned())
 }
 

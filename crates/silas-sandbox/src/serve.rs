@@ -161,7 +161,9 @@ impl Serve {
             LauncherAsk::LaterEdits(execution) => {
                 self.later(channel, move |ground| later_edits::find(ground, &execution))
             }
-            LauncherAsk::Recover => self.later(channel, recover::recover),
+            LauncherAsk::Recover { held } => {
+                self.later(channel, move |ground| recover::recover(ground, held.as_deref()))
+            }
             LauncherAsk::Forget(execution) => self.later(channel, move |ground| forget::forget(ground, &execution)),
             LauncherAsk::DropMerge(execution) => {
                 self.later(channel, move |ground| merges::drop_one(&ground.memory, &execution))

@@ -64,7 +64,7 @@ impl StepPermit {
         apart(&config.filesystem_write, &config.filesystem_read)?;
         let granted = |places: &[Place], access| -> Result<Vec<Granted>, Error> {
             let directory = |place: &Place| Directory::pinned(place.clone(), access);
-            places.iter().map(|place| Granted::pinned(&directory(place), &ground.data_dir)).collect()
+            places.iter().map(|place| Granted::pinned(&directory(place), &ground.own)).collect()
         };
         let writes = granted(&config.filesystem_write, Access::Write)?;
         let writes = (0..).zip(writes).map(|(nth, granted)| Root { nth, granted }).collect();

@@ -75,6 +75,17 @@ pub(crate) fn stat_at(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<libc::stat
     }
 }
 
+/// Which of `STATX_ATTR_*` a name has; nothing where the file system does not say.
+pub(crate) fn protections_at(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<u64> {
+    let name = c_name(name)?;
+    let mut stat = MaybeUninit::<libc::statx>::uninit();
+    // SAFETY: `name` is NUL-terminated; the kernel fills `stat` if it returns 0.
+    unsafe {
+        check(libc::statx(dir.as_raw_fd(), name.as_ptr(), libc::AT_SYMLINK_NOFOLLOW, 0, stat.as_mut_ptr()))?;
+        Ok(stat.assume_init().stx_attributes)
+    }
+}
+
 /// Longest target that a symlink can have on Linux.
 const LINK_BYTES_MAX: usize = 4096;
 

@@ -56,7 +56,7 @@ impl ToolPlaces {
 }
 
 /// Every directory and file that may be granted as a toolchain, each a real path outside `/usr` and away from keys.
-pub(crate) fn known(places: &ToolPlaces, data_dir: &Path) -> Vec<Toolchain> {
+pub(crate) fn known(places: &ToolPlaces, own: &[PathBuf]) -> Vec<Toolchain> {
     let mut found = Vec::new();
     if let Some(cargo) = places.or_in_home(places.cargo_home.as_ref(), ".cargo") {
         found.extend(["bin", "registry", "git"].map(|part| (Family::Cargo, cargo.join(part))));
@@ -71,13 +71,13 @@ pub(crate) fn known(places: &ToolPlaces, data_dir: &Path) -> Vec<Toolchain> {
     }
     let uv_itself = places.or_in_home(None, ".local/bin/uv");
     found.extend(uv_itself.map(|path| (Family::Uv, path)));
-    found.into_iter().filter_map(|(family, path)| pin(family, &path, data_dir)).collect()
+    found.into_iter().filter_map(|(family, path)| pin(family, &path, own)).collect()
 }
 
 /// What a project would use of them.
 pub(crate) fn find(ground: &Ground, project: Option<&Path>) -> Vec<Toolchain> {
     let places = &ground.tools;
-    let known = known(places, &ground.data_dir);
+    let known = known(places, &ground.own);
     let project_dir = project.and_then(|project| Dir::open(project).ok());
     let wished = |name: &str| project_dir.as_ref().and_then(|dir| dir.read(name.as_bytes()).ok()).map(first_lines);
     let mut chosen = Vec::new();
@@ -118,7 +118,7 @@ pub(crate) fn admit(ground: &Ground, toolchains: &[Toolchain]) -> Result<(), Err
     if toolchains.is_empty() {
         return Ok(());
     }
-    let known = known(&ground.tools, &ground.data_dir);
+    let known = known(&ground.tools, &ground.own);
     match toolchains.iter().find(|tool| !known.contains(tool)) {
         None => Ok(()),
         Some(stranger) => Err(Error::Place {
@@ -128,14 +128,14 @@ pub(crate) fn admit(ground: &Ground, toolchains: &[Toolchain]) -> Result<(), Err
     }
 }
 
-fn pin(family: Family, path: &Path, data_dir: &Path) -> Option<Toolchain> {
+fn pin(family: Family, path: &Path, own: &[PathBuf]) -> Option<Toolchain> {
     let meta = path.symlink_metadata().ok()?;
     let is_file = path.ends_with("bin/uv");
     let is_kind = if is_file { meta.is_file() } else { meta.is_dir() };
     let real = path.canonicalize().ok()?;
     let text = real.to_str()?;
     // What lies in `/usr` is there anyway.
-    let is_grantable = is_kind && real == path && mounted::may_grant(text, data_dir).is_ok();
+    let is_grantable = is_kind && real == path && mounted::may_grant(text, own).is_ok();
     let place = Place { path: text.to_owned(), device: meta.dev().to_string(), inode: meta.ino().to_string() };
     is_grantable.then(|| Toolchain::at(family, place))
 }

@@ -1,11 +1,10 @@
 //! Carries out a committed journal: what is in place and what is staged change places, file by file.
 //!
-//! Running it again after a crash, at any point, ends in the same state: each operation looks at what is there first.
-//! Nothing is ever overwritten, and nothing is swapped back: if somebody's newer text came out, it stays where it came
-//! out to. The moves are put on disk together at the end: until the journal says how they ended, any part of them may be
+//! Running it again after a crash, at any point, ends in the same state: each operation looks at what is there first, and what
+//! is not what it is to replace stays. Nothing is ever overwritten: if somebody's newer text came out all the same, it stays
+//! where it came out to. Whether all of that goes back then is not decided here ([`crate::take_back`]). The moves are put on disk together at the end: until the journal says how they ended, any part of them may be
 //! found undone and is done again.
 
-use crate::Error;
 use crate::dir::{Dir, Kind, split};
 use crate::error::Doing;
 use crate::journal::{Fate, Journal, NewDir, Op};
@@ -13,6 +12,7 @@ use crate::observe::{self, Seen};
 use crate::stage::{Settling, Site};
 use crate::syscall;
 use crate::two_steps::{self, Exchanged};
+use crate::{Error, tree};
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
 use std::fs::File;
@@ -33,7 +33,7 @@ pub(crate) fn carry_out(journal: &Journal, sites: &[Site<'_>], halfway: FailPoin
             (Some(_), None) => move_out(op, site),
             (None, None) => Ok(Fate::NotApplied),
         };
-        fates.push(fate.doing(|| format!("Putting {} in place", op.path))?);
+        fates.push(fate.doing(|| format!("Putting {} in place", named(journal, op)))?);
         settling.note(op.root, split(&op.path).0);
         if n == 0 && journal.ops.len() > 1 {
             fail::point(halfway);
@@ -44,6 +44,21 @@ pub(crate) fn carry_out(journal: &Journal, sites: &[Site<'_>], halfway: FailPoin
     }
     settling.settle(sites).doing(|| "Putting the changes on disk".to_owned())?;
     Ok(fates)
+}
+
+/// The fates if nothing stood in the way. Otherwise what did, and then all of it is to go back.
+pub(crate) fn all_in_place(journal: &Journal, fates: Vec<Fate>) -> Result<Vec<Fate>, Error> {
+    let met = journal.ops.iter().zip(&fates).filter(|(_, fate)| **fate != Fate::InPlace);
+    let paths: Vec<String> = met.map(|(op, _)| named(journal, op)).collect();
+    if paths.is_empty() { Ok(fates) } else { Err(Error::Conflict { paths: tree::shortened(paths) }) }
+}
+
+/// A file as a message names it: with its directory, where there are several.
+pub(crate) fn named(journal: &Journal, op: &Op) -> String {
+    match (journal.places.as_slice(), journal.places.get(op.root)) {
+        ([_, _, ..], Some(place)) => format!("{}/{}", place.path, op.path),
+        _ => op.path.to_string(),
+    }
 }
 
 fn exchange(op: &Op, site: &Site<'_>) -> io::Result<Fate> {
@@ -61,6 +76,9 @@ fn exchange(op: &Op, site: &Site<'_>) -> io::Result<Fate> {
         }
         let Some((parent, last)) = reach(site.root, &op.path)? else { return Ok(Fate::NotApplied) };
         let lease = lease(&parent, last);
+        if !observe::name_in(&parent, last)?.is(&op.there) {
+            return Ok(Fate::NotApplied);
+        }
         (two_steps::exchange(stage, name, &parent, last)?, lease)
     };
     match exchanged {
@@ -97,6 +115,9 @@ fn move_out(op: &Op, site: &Site<'_>) -> io::Result<Fate> {
     }
     let Some((parent, last)) = reach(site.root, &op.path)? else { return Ok(Fate::NotApplied) };
     let lease = lease(&parent, last);
+    if !observe::name_in(&parent, last)?.is(&op.there) {
+        return Ok(Fate::NotApplied);
+    }
     match two_steps::take_out(&parent, last, stage, name) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Fate::NotApplied),
         done => done?,
@@ -111,7 +132,7 @@ fn came_out(out: &Seen, op: &Op) -> Fate {
 }
 
 /// The directory in which a file or symlink of this path is now. Directories are never exchanged.
-fn reach<'p>(root: &Dir, path: &'p RelPath) -> io::Result<Option<(Dir, &'p [u8])>> {
+pub(crate) fn reach<'p>(root: &Dir, path: &'p RelPath) -> io::Result<Option<(Dir, &'p [u8])>> {
     let (parent, last) = match root.parent_of(path) {
         Err(e) if observe::leads_nowhere(&e) => return Ok(None),
         found => found?,
@@ -128,7 +149,7 @@ const LEASE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits until nobody has the file open for writing, and keeps it so while it is held. Where no lease can be had (another
 /// owner, a file system without them, somebody who does not close it) the hash of what came out tells.
-fn lease(parent: &Dir, name: &[u8]) -> Option<File> {
+pub(crate) fn lease(parent: &Dir, name: &[u8]) -> Option<File> {
     // A symlink cannot be opened for reading here and needs no lease: it is replaced, never written.
     let file = parent.read(name).ok()?;
     for _ in 0..LEASE_TRIES {
@@ -168,7 +189,7 @@ fn make_directories(journal: &Journal, sites: &[Site<'_>]) -> Result<(), Error> 
 }
 
 /// Makes the directories that a new file lies in, as they are in the copy. `made` hears in which directory each was made.
-fn make_parents(
+pub(crate) fn make_parents(
     op: &Op,
     site: &Site<'_>,
     new_dirs: &[NewDir],

@@ -72,6 +72,20 @@ pub(crate) fn go_on(stage: &Dir, name: &[u8], parent: &Dir, last: &[u8]) -> io::
     Ok(Exchanged::Done)
 }
 
+/// Takes the first step of an exchange in two back. If the second was done too, what came out only gets the name that it has
+/// after an exchange, and can go back like after any other.
+pub(crate) fn go_back(stage: &Dir, name: &[u8], parent: &Dir, last: &[u8]) -> io::Result<()> {
+    let out = out_name(name);
+    if stage.stat(name)?.is_none() {
+        return take_out(stage, &out, stage, name);
+    }
+    match put_in(stage, &out, parent, last) {
+        // Somebody put something there meanwhile; it stays, and so does what came out.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
+    }
+}
+
 /// Moves a staged file to its place, unless something is there.
 pub(crate) fn put_in(stage: &Dir, name: &[u8], parent: &Dir, last: &[u8]) -> io::Result<()> {
     match stage.rename(name, parent, last, Move::NoReplace) {

@@ -1,4 +1,7 @@
 //! Takes back what an execution applied: a decision of its own, once, within its time, and never over a later edit.
+//!
+//! All of it is put back, or what was put back already goes in place again and nothing is undone. Only where neither can be,
+//! some of it is undone; the rest stays applied, and can be undone by another decision.
 
 use crate::attributes::{self, Since};
 use crate::clock;
@@ -6,9 +9,10 @@ use crate::error::Doing;
 use crate::ground::Ground;
 use crate::journal::{Fate, Journal, Op};
 use crate::memory::Record;
+use crate::movable::Trial;
 use crate::permit::Granted;
 use crate::stage::{self, Site};
-use crate::{Error, Undone, durable, observe, trade, tree};
+use crate::{Error, InPart, Undone, durable, observe, take_back, trade, tree};
 use silas_core::changeset::{ChangeOrder, FileState};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
@@ -53,7 +57,7 @@ pub(crate) fn undo(ground: &Ground, evidence: &Evidence) -> Result<Undone, Error
         }
     };
     fail::point(FailPoint::UndoCommitted);
-    finish(ground, journal, &applied, &granted)
+    finish(ground, journal, applied, &granted)
 }
 
 fn read_order(
@@ -95,6 +99,7 @@ fn load_applied(ground: &Ground, order: &ChangeOrder) -> Result<Journal, Error> 
 /// Looks at every file before any is touched.
 fn prepare(applied: &Journal, evidence: &Evidence, granted: &[Granted]) -> Result<Journal, Error> {
     let sites = stage::open_all(&granted.iter().collect::<Vec<_>>(), &applied.execution)?;
+    let trials = sites.iter().map(|site| Trial::begin(&site.stage.dir)).collect::<Result<Vec<_>, Error>>()?;
     let (mut ops, mut edited) = (Vec::new(), Vec::new());
     let mut names: BTreeMap<(usize, u64), (u64, Vec<String>)> = BTreeMap::new();
     for (op, fate) in applied.ended() {
@@ -104,11 +109,9 @@ fn prepare(applied: &Journal, evidence: &Evidence, granted: &[Granted]) -> Resul
             Fate::InPlace | Fate::OwnersKept => {}
         }
         let site = site_of(&sites, op)?;
-        let shown = match applied.places.as_slice() {
-            [_] => op.path.to_string(),
-            places => format!("{}/{}", places[op.root].path, op.path),
-        };
+        let shown = trade::named(applied, op);
         observe::may_rename(site.root, &op.path, &shown)?;
+        trials[op.root].may_leave(site.root, &op.path, &shown)?;
         if !observe::path_below(site.root, &op.path).doing(doing)?.is(&op.staged) {
             edited.push(shown);
         } else if op.there.is_some() && op.staged.is_some() {
@@ -142,6 +145,7 @@ fn prepare(applied: &Journal, evidence: &Evidence, granted: &[Granted]) -> Resul
         new_dirs: applied.new_dirs.clone(),
         is_in_two_steps: applied.is_in_two_steps,
         fates: None,
+        in_part: None,
     })
 }
 
@@ -149,28 +153,77 @@ fn site_of<'s>(sites: &'s [Site<'_>], op: &Op) -> Result<&'s Site<'s>, Error> {
     sites.get(op.root).ok_or_else(|| Error::Damaged("a journal with too few directories".to_owned()))
 }
 
-/// Goes forward from the commit point of the undo, for the first time or again.
+/// Goes on from the commit point of the undo, for the first time or again. After an error that is not
+/// [`Error::Unfinished`] its journal is gone, and what is applied is what the journal of the apply says.
 pub(crate) fn finish(
     ground: &Ground,
-    journal: Journal,
-    applied: &Journal,
+    mut journal: Journal,
+    applied: Journal,
     granted: &[Granted],
 ) -> Result<Undone, Error> {
-    go_forward(ground, journal, applied, granted).map_err(Error::after_commit)
+    if journal.fates.is_none() {
+        carry_out(ground, &mut journal, &applied, granted)?;
+    }
+    note_undone(ground, &journal, &applied, granted).map_err(Error::after_commit)
 }
 
-fn go_forward(ground: &Ground, mut journal: Journal, applied: &Journal, granted: &[Granted]) -> Result<Undone, Error> {
+fn carry_out(ground: &Ground, journal: &mut Journal, applied: &Journal, granted: &[Granted]) -> Result<(), Error> {
+    let path = ground.memory.undo_journal(&journal.execution);
+    let roots: Vec<&Granted> = granted.iter().collect();
+    let sites = stage::open_all(&roots, &journal.execution).map_err(Error::after_commit)?;
+    let tried = trade::carry_out(journal, &sites, FailPoint::UndoHalfway)
+        .and_then(|fates| trade::all_in_place(journal, fates))
+        .and_then(|fates| trade::remove_empty(&sites, &journal.new_dirs).map(|()| fates));
+    let why = match tried {
+        Ok(fates) => match journal.settle(fates, &path) {
+            Ok(()) => return Ok(()),
+            Err(why) => why,
+        },
+        Err(why) => why,
+    };
+    let fates = take_back::take_back(journal, &sites).map_err(Error::after_commit)?;
+    if !fates.contains(&Fate::NotApplied) {
+        // All of it is undone after all.
+        return journal.settle(fates, &path).map_err(Error::after_commit);
+    }
+    let mut in_part = None;
+    if !take_back::is_all_back(&fates) {
+        let rest = Journal { fates: Some(still_applied(applied, journal, &fates)), ..applied.clone() };
+        let rest = Journal { in_part: Some(why.in_part()), ..rest };
+        note_rest(ground, &rest).map_err(Error::after_commit)?;
+        in_part = rest.in_part();
+    }
+    durable::remove(&path)
+        .doing(|| "Removing a journal that was taken back".to_owned())
+        .map_err(Error::after_commit)?;
+    Err(match in_part {
+        Some(InPart { new, old, why }) => Error::UndoneInPart { back: old, left: new, why },
+        None => why.undo_taken_back(),
+    })
+}
+
+/// What is applied once some of it is undone: the rest.
+fn still_applied(applied: &Journal, undo: &Journal, fates: &[Fate]) -> Vec<Fate> {
+    let is_undone = |op: &Op| {
+        let mut undone = undo.ops.iter().zip(fates).filter(|(_, fate)| **fate != Fate::NotApplied);
+        undone.any(|(undone, _)| (undone.root, &undone.path) == (op.root, &op.path))
+    };
+    applied.ended().map(|(op, fate)| if is_undone(op) { Fate::NotApplied } else { fate }).collect()
+}
+
+fn note_rest(ground: &Ground, rest: &Journal) -> Result<(), Error> {
+    rest.save(&ground.memory.journal(&rest.execution))?;
+    let damaged = || Error::Damaged("a journal without its execution".to_owned());
+    let mut record = ground.memory.record(&rest.execution)?.ok_or_else(damaged)?;
+    record.files = rest.files();
+    ground.memory.update(&rest.execution, &record)
+}
+
+fn note_undone(ground: &Ground, journal: &Journal, applied: &Journal, granted: &[Granted]) -> Result<Undone, Error> {
     let memory = &ground.memory;
     let execution = journal.execution.clone();
-    if journal.fates.is_none() {
-        let sites = stage::open_all(&granted.iter().collect::<Vec<_>>(), &execution)?;
-        let fates = trade::carry_out(&journal, &sites, FailPoint::UndoHalfway)?;
-        trade::remove_empty(&sites, &journal.new_dirs)?;
-        journal.fates = Some(fates);
-        journal.save(&memory.undo_journal(&execution))?;
-    }
     for (n, root) in granted.iter().enumerate() {
-        stage::clear(&root.dir, &execution, &removable(&journal, applied, n))?;
+        stage::clear(&root.dir, &execution, &removable(journal, applied, n))?;
     }
     let token = journal.evidence.token.id().map_err(|e| Error::Damaged(e.to_string()))?;
     let damaged = || Error::Damaged("a journal without its execution".to_owned());

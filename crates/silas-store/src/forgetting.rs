@@ -107,6 +107,7 @@ fn forget_copies(tx: &mut Tx<'_>, seq: u64, event: &AuditEvent) -> Result<Option
         | AuditEvent::ToolReturned { execution: Some(execution), .. }
         | AuditEvent::WorkApplied { execution, .. }
         | AuditEvent::WorkEnded { execution, .. }
+        | AuditEvent::UndoneInPart { execution, .. }
         | AuditEvent::ApplyConflicted { execution, .. } => forget_execution(tx, execution),
         AuditEvent::TaskAdded { operation, .. }
         | AuditEvent::TaskCompleted { operation, .. }

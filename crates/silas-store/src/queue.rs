@@ -352,6 +352,13 @@ pub fn requeue_leased(tx: &mut Tx<'_>) -> Result<usize, Error> {
     )
 }
 
+/// The keys of what waits in this queue or is being dealt with. What was put aside is neither.
+pub fn keys(tx: &ReadTx<'_>, queue: Name) -> Result<Vec<String>, Error> {
+    tx.query("SELECT DISTINCT key FROM queue WHERE queue = ?1 AND is_dead = 0", params![to_word(&queue)?], |row| {
+        Ok(row.get(0)?)
+    })
+}
+
 /// When the next message of this queue can be leased, if nothing changes until then. It may be in the past.
 pub fn next_due(tx: &ReadTx<'_>, queue: Name) -> Result<Option<Timestamp>, Error> {
     let due: Option<Option<i64>> = tx.query_one(

@@ -28,6 +28,7 @@ mod man;
 mod model_commands;
 mod named_file;
 mod opening;
+mod own;
 mod passphrase;
 mod plan_file;
 mod proof_file;
@@ -294,6 +295,7 @@ pub fn main() -> ExitCode {
         Err(said) => return exit::usage(&said),
     };
     same_silas::remember(args.data_dir.as_deref(), args.config.as_deref());
+    own::remember(args.config.as_deref());
     // A server must survive a reader that goes away, and so must whoever has to end one; `silas activity | head` must not
     // complain about one.
     if !matches!(

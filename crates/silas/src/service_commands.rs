@@ -3,6 +3,7 @@
 //! What systemd could shut off around Silas and does not is deliberate: the sandbox makes its own namespaces and mounts,
 //! and a service that may not make any could isolate nothing.
 
+use crate::own;
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use std::fs;
@@ -32,9 +33,7 @@ pub(crate) fn run(command: &ServiceCommand, data_dir: Option<PathBuf>, config: O
 }
 
 fn install(unit: &str, replace: bool) -> Result<()> {
-    let base = std::env::var_os("XDG_CONFIG_HOME").filter(|base| !base.is_empty()).map(PathBuf::from);
-    let base = base.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")));
-    let dir = base.context("HOME is not set. Use `silas service print`.")?.join("systemd/user");
+    let dir = own::config_base().context("HOME is not set. Use `silas service print`.")?.join("systemd/user");
     let path = dir.join("silas.service");
     match fs::read_to_string(&path) {
         Ok(there) if there != unit && !replace => bail!(

@@ -5,7 +5,7 @@ use crate::config::{self, Config, ConfigError, Level, Loaded, LogFormat, LogOf, 
 use crate::home::{self, Home};
 use crate::opening::{self, Opening};
 use crate::world::SystemClock;
-use crate::{root_handover, same_silas, server_key, soundness, wire};
+use crate::{own, root_handover, same_silas, server_key, soundness, wire};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use silas_approval::sealing::SealKey;
@@ -229,6 +229,7 @@ fn may_use_keyring(config: &Config) -> bool {
 fn seal(ready: &Ready, config: &Config) -> Seal {
     Seal {
         data_dir: ready.home.path.clone(),
+        own: own::places(),
         anchor: ready.anchor.clone(),
         handovers: ready.handovers.clone(),
         undo_window_secs: config.undo.window_seconds,
@@ -370,13 +371,8 @@ pub(crate) fn load_config(file: Option<&Path>) -> Result<Loaded> {
 /// What is given on the command line counts last, and is checked like the rest.
 fn load_config_besides(file: Option<&Path>, options: &[(&'static str, &'static str, String)]) -> Result<Loaded> {
     // The owner's own place and no other: a file in the directory where Silas happens to be started may be anybody's.
-    let own = std::env::var_os("XDG_CONFIG_HOME")
-        .filter(|base| !base.is_empty())
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))
-        .map(|base| base.join("silas/silas.yaml"))
-        .filter(|own| own.exists());
-    let loaded = Config::load(file.or(own.as_deref()), variables(), options);
+    let settings = own::config_base().map(|base| base.join("silas/silas.yaml")).filter(|file| file.exists());
+    let loaded = Config::load(file.or(settings.as_deref()), variables(), options);
     let odd = config::not_text(std::env::vars_os());
     Ok(match loaded {
         Ok(loaded) if odd.is_empty() => loaded,

@@ -5,7 +5,7 @@ use crate::home::Home;
 use crate::opening::Opening;
 use crate::terminal::pairing;
 use crate::world::{OsRandom, SystemClock};
-use crate::{room, server_key, soundness, wall_clock};
+use crate::{own, room, server_key, soundness, wall_clock};
 use anyhow::{Result, anyhow};
 use silas_agents::search::{Search, SearchOptions};
 use silas_agents::{Effort, Minds, Timeouts};
@@ -133,7 +133,7 @@ impl Up {
             clock: clock.clone(),
             random: random.clone(),
             words: Words::new(front.user_home.clone()).by_the_clock(wall_clock::on_the_wall),
-            places: Places { home: front.user_home.map(PathBuf::from), data_dir: front.home.path.clone() },
+            places: Places { home: front.user_home.map(PathBuf::from), own: own::with(&front.home.path) },
             options: options(&front.config, front.start_dir),
             leaving: Leaving::default(),
         };

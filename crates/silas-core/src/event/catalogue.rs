@@ -163,6 +163,7 @@ impl AuditEvent {
             }
             AuditEvent::ResultKept { .. } => own("result_kept").tells(),
             AuditEvent::UndoWindowClosed { execution } => own("undo_window_closed").does(Effect::ClosesUndo(execution)),
+            AuditEvent::UndoneInPart { execution, paths, .. } => own("undone_in_part").text(paths).during(execution),
             AuditEvent::ApplyConflicted { execution, paths, .. } => {
                 own("apply_conflicted").text(paths).does(Effect::Ends(execution))
             }

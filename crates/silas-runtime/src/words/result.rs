@@ -14,6 +14,7 @@ use silas_core::hidden;
 use silas_core::taint::Taint;
 use silas_core::wanted::Wanted;
 use silas_gates::scrub;
+use silas_sandbox::InPart;
 
 /// Lines of output on a card; the ledger keeps more.
 const OUTPUT_LINES_MAX: usize = 200;
@@ -53,6 +54,8 @@ pub struct ResultFacts<'a> {
     pub last_moment: &'a [String],
     /// The file system could not exchange two files.
     pub is_in_two_steps: bool,
+    /// Only some of it is in place: then nothing that was checked is there as it was checked.
+    pub in_part: Option<&'a InPart>,
     /// What the owner changed elsewhere while the work ran; the checks ran again with it.
     pub moved_on: &'a [String],
     /// What would leave the copy and was not declared.
@@ -82,6 +85,16 @@ pub(crate) fn exit_code(code: i32) -> String {
     format!("exit code {code}")
 }
 
+/// Which files are new and which are old, and why.
+fn halves(part: &InPart) -> [Detail; 3] {
+    let detail = |title: &str, lines: &[String]| Detail {
+        title: title.to_owned(),
+        lines: lines.iter().map(|line| scrub::visible(line)).collect(),
+    };
+    let why = std::slice::from_ref(&part.why);
+    [detail("Changed", &part.new), detail("Still as it was", &part.old), detail("Why not all of it", why)]
+}
+
 impl ResultFacts<'_> {
     /// Whose checks these are, if they are not the owner's own; how each of them ended stands in the block above.
     pub(crate) fn whose_checks(&self) -> Option<Fact> {
@@ -95,7 +108,7 @@ impl ResultFacts<'_> {
 
     pub(crate) fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
         // What was ended before its checks ran again has shown nothing, neither way.
-        let has_checks = !self.before.is_empty() && !self.after.is_empty();
+        let has_checks = !self.before.is_empty() && !self.after.is_empty() && self.in_part.is_none();
         let details = self.details(has_checks);
         let mut face = Face {
             kind,
@@ -143,6 +156,7 @@ impl ResultFacts<'_> {
             let lines = self.last_moment.iter().map(|line| scrub::visible(line)).collect();
             details.push(Detail { title: "You changed this in the last moment".to_owned(), lines });
         }
+        details.extend(self.in_part.into_iter().flat_map(halves));
         if self.is_in_two_steps {
             let lines = vec!["This file system cannot exchange two files in one step, so each file that was replaced was missing for an instant.".to_owned()];
             details.push(Detail { title: "How files were put in place".to_owned(), lines });

@@ -4,8 +4,8 @@
 
 use super::ending::Ending;
 use super::job::{Conclusion, Failure, Job};
-use super::lost;
 use super::reach::Recorder;
+use super::{lost, not_known};
 use crate::Trouble;
 use crate::running::{Hold, RunningWork, Stop};
 use crate::view::{StepState, StepView, Update};
@@ -57,14 +57,16 @@ impl Work {
         let mut record = record.ok_or_else(lost)?;
         record.applied_by = spending_token(self, spending).await?;
         let truth = recovered.iter().find(|truth| truth.execution == order.execution);
-        if truth.is_some_and(|truth| truth.problem.is_some()) {
-            return Err(lost());
+        if let Some(open) = truth.filter(|truth| truth.is_open || truth.problem.is_some()) {
+            return Err(not_known(open));
         }
         let mut job = Job::new(self.clone(), record, hold).by_order(spending.clone());
         match truth.map(|truth| (truth.state, truth.waits.clone())) {
             Some((ExecutionState::Applied, _)) => self.finish_recovered(job, truth).await,
             Some((ExecutionState::Rehearsed, Some(waits))) => {
-                let ending = Ending::Rehearsed { waits, again: Some("It was interrupted before it began.".to_owned()) };
+                let taken_back = truth.and_then(|truth| truth.taken_back.as_ref());
+                let why = taken_back.map_or("It was interrupted before it began.".to_owned(), ToString::to_string);
+                let ending = Ending::Rehearsed { waits, again: Some(why) };
                 tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
             }
             _ => {
@@ -133,13 +135,22 @@ impl Job {
     }
 
     fn waits(&self) -> Option<Waits> {
-        let truths = self.work.house.launcher.recover().unwrap_or_default();
-        truths.into_iter().find(|truth| truth.execution == self.record.view.execution)?.waits
+        self.truth()?.waits
     }
 }
 
 /// Whether what stood in the way may be gone the next time.
 fn is_passing(error: &silas_sandbox::Error) -> bool {
-    use silas_sandbox::Error::{Busy, Full, Io, Isolation, Lost, ReadOnly, TimeUp};
-    matches!(error, Busy | Full | Io { .. } | Isolation { .. } | Lost | ReadOnly { .. } | TimeUp)
+    use silas_sandbox::Error::{Busy, Full, Io, Isolation, Lost, PutBack, ReadOnly, TimeUp, Unsupported};
+    matches!(
+        error,
+        Busy | Full
+            | Io { .. }
+            | Isolation { .. }
+            | Lost
+            | PutBack { .. }
+            | ReadOnly { .. }
+            | TimeUp
+            | Unsupported { .. }
+    )
 }

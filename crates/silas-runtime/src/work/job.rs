@@ -122,13 +122,12 @@ impl Job {
     fn truth_about_apply(&mut self, error: &silas_sandbox::Error) -> Option<Ending> {
         tracing::warn!(code = error.code(), %error, "an apply was interrupted");
         for _ in 0..TRUTH_TRIES {
-            let truths = self.work.house.launcher.recover().unwrap_or_default();
-            let truth = truths.into_iter().find(|truth| truth.execution == self.record.view.execution);
-            match truth {
+            match self.truth() {
                 Some(truth) if truth.state == ExecutionState::Applied => {
                     let window_ends = self.work.house.clock.now().plus(self.work.house.options.undo_window);
                     let undo_until = truth.undo_until.unwrap_or(window_ends);
                     self.record.last_moment = truth.conflicts.iter().map(kept_words).collect();
+                    self.record.in_part = truth.in_part;
                     return Some(Ending::Applied { files: truth.files, undo_until });
                 }
                 // Not committed, and what waited still does.
@@ -136,16 +135,23 @@ impl Job {
                     return Some(Ending::Rehearsed { waits, again: Some(error.to_string()) });
                 }
                 // Not committed, and the workshop is gone: it was never begun.
-                Some(truth) if truth.problem.is_none() => {
+                Some(truth) if truth.problem.is_none() && !truth.is_open => {
                     return Some(Ending::Untouched {
                         intent: "Could not be put in place".to_owned(),
-                        reason: error.to_string(),
+                        reason: truth.taken_back.as_ref().unwrap_or(error).to_string(),
                     });
                 }
                 _ => std::thread::sleep(std::time::Duration::from_secs(1)),
             }
         }
         None
+    }
+
+    /// What the launcher says of this work. Nothing of any other is moved for this.
+    pub(super) fn truth(&self) -> Option<Recovered> {
+        let held = self.order.as_ref().unwrap_or(&self.record.view.execution).clone();
+        let truths = self.work.house.launcher.recover_held(vec![held]).unwrap_or_default();
+        truths.into_iter().find(|truth| truth.execution == self.record.view.execution)
     }
 
     pub(super) fn stop_wanted(&self) -> Stop {
@@ -384,6 +390,7 @@ impl Job {
             Err(
                 error @ (silas_sandbox::Error::Conflict { .. }
                 | silas_sandbox::Error::ReadOnly { .. }
+                | silas_sandbox::Error::Unsupported { .. }
                 | silas_sandbox::Error::NotVerified),
             ) => return Err(self.look_at_conflict(&mut shop, error).into()),
             Err(error) => return Err(Failure::Applying(error)),
@@ -393,6 +400,7 @@ impl Job {
         let undo_until = self.work.house.clock.now().plus(self.work.house.options.undo_window);
         self.record.last_moment = applied.conflicts.iter().map(kept_words).collect();
         self.record.is_in_two_steps = applied.is_in_two_steps;
+        self.record.in_part = applied.in_part;
         Ok(Conclusion::Ending(Ending::Applied { files: applied.files, undo_until }))
     }
 

@@ -16,11 +16,15 @@ use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::taint::Source;
 use silas_core::{ExecutionId, Tainted, Timestamp, TokenId};
-use silas_sandbox::Recovered;
+use silas_gates::scrub;
+use silas_sandbox::{InPart, Recovered};
 use silas_store::queue::{self, Lease};
 use silas_store::{Commit, executions, tokens, undo_records};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Of the names in a sentence; the ledger has all of them.
+const NAMES_CHARS_MAX: usize = 120;
 
 impl Work {
     pub(crate) async fn undo(self: &Arc<Self>, approved: Approved<ChangeOrder>, hold: Hold) -> Result<String, Trouble> {
@@ -41,10 +45,15 @@ impl Work {
                     "Your version is in place.",
                 ))
             }
+            Ok(Err(silas_sandbox::Error::UndoneInPart { back, left, why })) => {
+                let part = InPart { new: left, old: back, why };
+                Err(self.note_undone_in_part(approved.execution(), hold.lease(), order, part).await?)
+            }
             Ok(Err(error)) if is_open_ended(&error) => {
                 tracing::warn!(code = error.code(), %error, "an undo was interrupted");
                 let launcher = self.house.launcher.clone();
-                let recovered = tokio::task::spawn_blocking(move || launcher.recover()).await;
+                let held = vec![approved.execution().clone()];
+                let recovered = tokio::task::spawn_blocking(move || launcher.recover_held(held)).await;
                 let recovered = recovered.map_err(|_| interrupted())?.map_err(|_| interrupted())?;
                 let undone = self.reconcile_undo(approved.execution(), hold, &recovered).await?;
                 undone.ok_or_else(interrupted)
@@ -52,7 +61,10 @@ impl Work {
             Ok(Err(error)) => {
                 tracing::warn!(code = error.code(), %error, "undo refused");
                 self.end_undo(approved.execution(), hold.lease()).await?;
-                Err(Trouble::new(error.code(), &error.to_string(), "Your files are as they were."))
+                if may_be_asked_again(&error) {
+                    self.offer_undo_again(order).await?;
+                }
+                Err(Trouble::new(error.code(), &error.to_string(), "Nothing was undone; your files are as they were."))
             }
             // The lease runs out, and the consumer asks the launcher what is true.
             Err(_) => Err(interrupted()),
@@ -79,14 +91,76 @@ impl Work {
                 self.note_undone(undo, hold.lease(), &order, truth.files, token).await.map(Some)
             }
             // Still being finished: the message stays, and the launcher is asked again when its lease has run out.
-            Some(truth) if truth.problem.is_some() => Err(interrupted()),
-            _ => {
-                self.end_undo(undo, hold.lease()).await?;
-                self.offer_undo_again(&order).await?;
-                self.hub.tell("An undo was interrupted before it began. Nothing was changed; ask again.").await?;
-                Ok(None)
-            }
+            Some(truth) if truth.problem.is_some() || truth.is_open => Err(interrupted()),
+            _ => self.note_taken_back(undo, hold.lease(), &order, truth).await.map(|()| None),
         }
+    }
+
+    /// An undo that was interrupted, and of which nothing stands, or not all of it.
+    async fn note_taken_back(
+        self: &Arc<Self>,
+        undo: &ExecutionId,
+        lease: &Lease,
+        order: &ChangeOrder,
+        truth: Option<&Recovered>,
+    ) -> Result<(), Trouble> {
+        use silas_sandbox::Error::{LaterEdit, UndoneInPart};
+        let sentence = match truth.and_then(|truth| truth.taken_back.clone()) {
+            Some(LaterEdit { paths }) => return self.note_not_undone(undo, lease, order, &paths).await,
+            Some(UndoneInPart { back, left, why }) => {
+                let part = InPart { new: left, old: back, why };
+                return self.note_undone_in_part(undo, lease, order, part).await.map(drop);
+            }
+            Some(why) => format!("An undo was interrupted and taken back: {why} Nothing is undone; ask again."),
+            None => "An undo was interrupted before it began. Nothing was changed; ask again.".to_owned(),
+        };
+        self.end_undo(undo, lease).await?;
+        self.offer_undo_again(order).await?;
+        self.hub.tell(&sentence).await
+    }
+
+    /// Only some of the files could be put back: which ones is told and in the ledger, and the rest can still be undone.
+    async fn note_undone_in_part(
+        self: &Arc<Self>,
+        undo: &ExecutionId,
+        lease: &Lease,
+        order: &ChangeOrder,
+        part: InPart,
+    ) -> Result<Trouble, Trouble> {
+        let (undo, lease, now) = (undo.clone(), lease.clone(), self.house.clock.now());
+        let (execution, changeset) = (order.execution.clone(), order.changeset);
+        let names = |paths: &[String]| scrub::visible_line(&paths.join(", "), NAMES_CHARS_MAX);
+        let sentence = format!(
+            "Put back: {}. Still as the work left it: {}. {}",
+            names(&part.old),
+            names(&part.new),
+            scrub::visible(&part.why)
+        );
+        let told = Tainted::new(sentence.clone(), Source::Elsewhere.taint());
+        let work = self.clone();
+        let noting = self.house.store.write(move |tx| {
+            queue::ack(tx, &lease, WORK)?;
+            executions::set_state(tx, &undo, ExecutionState::Ended, now)?;
+            let files = u32::try_from(part.old.len()).unwrap_or(u32::MAX);
+            let paths = tx.text(&part.old.join("\n"))?;
+            tx.record(&AuditEvent::UndoneInPart { execution: execution.clone(), files, paths })?;
+            if let Some(known) = executions::get(tx, &execution)?
+                && let Some(mut record) =
+                    known.result.and_then(|result| serde_json::from_value::<WorkRecord>(result).ok())
+            {
+                record.files = record.files.saturating_sub(files);
+                record.view.place = "Applied in part".to_owned();
+                record.view.footer = format!("{} put back, not all", count(files as usize, "file"));
+                record.in_part = Some(part.clone());
+                executions::set_result(tx, &execution, &record.to_json()?, Some(&changeset), known.undo_until)?;
+            }
+            Ok(Commit(work.hub.tell_in(tx, &told)?))
+        });
+        let posted = noting.await?;
+        self.hub.deliver(posted);
+        self.offer_undo_again(order).await?;
+        self.hub.publish_activity().await;
+        Ok(Trouble::new("E_SANDBOX_UNDONE_IN_PART", &sentence, "The rest can still be undone."))
     }
 
     async fn note_undone(
@@ -236,6 +310,12 @@ impl Work {
         self.hub.publish_activity().await;
         Ok(())
     }
+}
+
+/// Whether what stood in the way of an undo may be gone the next time; a decision is used up by trying.
+fn may_be_asked_again(error: &silas_sandbox::Error) -> bool {
+    use silas_sandbox::Error::{AlreadySpent, Damaged, Refused, UndoClosed};
+    !matches!(error, AlreadySpent | Damaged(_) | Refused(_) | UndoClosed(_))
 }
 
 fn interrupted() -> Trouble {

@@ -59,6 +59,7 @@ fn world() -> World {
     };
     let ground = Ground::new(Seal {
         data_dir,
+        own: Vec::new(),
         anchor,
         handovers: Vec::new(),
         undo_window_secs: 1,
@@ -92,7 +93,7 @@ fn the_usual_tools_are_found_and_never_their_secrets() {
             ".nvm/versions/node/v18.1.0",
         ]
     );
-    let grants = known(&world.ground.tools, &world.ground.data_dir);
+    let grants = known(&world.ground.tools, &world.ground.own);
     assert!(grants.iter().all(|tool| !world.home.join(".cargo/credentials.toml").starts_with(&tool.path)));
     assert!(grants.iter().all(|tool| tool.path != world.home.join(".pyenv/shims").to_str().unwrap()));
 }
@@ -146,5 +147,5 @@ fn a_home_that_is_the_data_directory_grants_nothing_of_it() {
     let world = world();
     let tools = ToolPlaces { pyenv_root: Some(world.ground.data_dir.clone()), ..ToolPlaces::default() };
     fs::create_dir_all(world.ground.data_dir.join("versions/3.1")).unwrap();
-    assert_eq!(known(&tools, &world.ground.data_dir), []);
+    assert_eq!(known(&tools, &world.ground.own), []);
 }

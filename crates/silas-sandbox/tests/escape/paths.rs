@@ -188,16 +188,16 @@ fn grant_silas_own_data_by_another_name(ground: &Ground) -> Shown {
     mount(&data, &below.join("deep"));
     for alias in [&same, &inside, &above, &below, &same.join("launcher")] {
         let path = alias.to_str().unwrap();
-        assert_eq!(may_grant(path, &data), Err(Forbidden::Alias), "{path}");
+        assert_eq!(may_grant(path, std::slice::from_ref(&data)), Err(Forbidden::Alias), "{path}");
         assert_eq!(roots::may_grant(path, data.to_str().unwrap()), Ok(()), "the control: its name is innocent");
     }
     // A directory of keys by another name, and one that is neither.
     let [keys, plain] = ["keys", "plain"].map(|name| ground.library.join(name));
     mount(&ground.outside.join("beside"), &plain);
-    assert_eq!(may_grant(plain.to_str().unwrap(), &data), Ok(()));
-    assert_eq!(may_grant(ground.project.to_str().unwrap(), &data), Ok(()));
+    assert_eq!(may_grant(plain.to_str().unwrap(), std::slice::from_ref(&data)), Ok(()));
+    assert_eq!(may_grant(ground.project.to_str().unwrap(), std::slice::from_ref(&data)), Ok(()));
     mount(&ground.outside.join("beside/.ssh"), &keys);
-    match may_grant(keys.to_str().unwrap(), &data) {
+    match may_grant(keys.to_str().unwrap(), std::slice::from_ref(&data)) {
         Err(Forbidden::Keys) => Shown::Held,
         // Known by its place on the file system that holds everything, which /tmp need not be part of.
         other => Shown::NoControl(format!("keys on another file system are told by their name only: {other:?}")),

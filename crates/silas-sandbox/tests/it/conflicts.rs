@@ -6,7 +6,7 @@ use silas_core::changeset::DiffLine;
 use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::FailPoint;
-use silas_sandbox::{Error, KeptText, Launcher, Recovered, Workshop};
+use silas_sandbox::{Error, Recovered, Workshop};
 use std::io::Write;
 
 pub(crate) const CASES: &[Case] = &[
@@ -238,7 +238,7 @@ fn a_later_edit_is_shown_against_what_the_undo_would_put_there() {
 }
 
 /// Stops right after the commit, edits, and lets recovery go on: the edit is where no comparison saw it.
-fn edited_after_commit(world: &World, edit: impl FnOnce()) -> (Launcher, Recovered) {
+fn edited_after_commit(world: &World, edit: impl FnOnce()) -> Recovered {
     let plan = world.every_kind();
     let evidence = approve(&plan);
     let died = life(Some(FailPoint::ApplyCommitted), || {
@@ -249,58 +249,42 @@ fn edited_after_commit(world: &World, edit: impl FnOnce()) -> (Launcher, Recover
     });
     assert_eq!(died, -libc::SIGKILL);
     edit();
-    let launcher = world.launcher();
-    let recovered = launcher.recover().unwrap().remove(0);
-    assert_eq!((recovered.state, &recovered.problem), (ExecutionState::Applied, &None));
-    (launcher, recovered)
-}
-
-fn kept(world: &World, recovered: &Recovered, path: &str) -> String {
-    let found = recovered.conflicts.iter().find(|kept| kept.path == path);
-    let KeptText { kept_at, .. } = found.unwrap_or_else(|| panic!("{path} is not in {recovered:?}"));
-    world.read(kept_at)
+    let edited = world.tree();
+    let recovered = world.launcher().recover().unwrap().remove(0);
+    assert_eq!((recovered.state, &recovered.problem), (ExecutionState::Running, &None));
+    assert_eq!((world.tree(), world.stages().len()), (edited, 0), "nothing of the work is there");
+    recovered
 }
 
 fn an_edit_in_the_last_moment_is_kept() {
     let world = World::new();
-    let (launcher, recovered) = edited_after_commit(&world, || {
+    let recovered = edited_after_commit(&world, || {
         world.save("app.txt", "mine\n");
         world.save("gone.txt", "mine too\n");
         std::fs::create_dir_all(world.project.join("made/deep")).unwrap();
         world.write("made/deep/file.txt", "mine as well\n");
         std::fs::remove_file(world.project.join("run.sh")).unwrap();
     });
-    assert_eq!(recovered.conflicts.len(), 4);
-    assert_eq!((world.read("app.txt").as_str(), kept(&world, &recovered, "app.txt").as_str()), ("new\n", "mine\n"));
-    assert!(!world.project.join("gone.txt").exists());
-    assert_eq!(kept(&world, &recovered, "gone.txt"), "mine too\n");
-    assert_eq!(world.read("made/deep/file.txt"), "mine as well\n");
-    assert_eq!(kept(&world, &recovered, "made/deep/file.txt"), "made\n");
-    assert!(!world.project.join("run.sh").exists());
-    assert_eq!(kept(&world, &recovered, "run.sh"), "echo run\n");
-    // Undoing brings back what the owner had, not what Silas had compared with.
-    launcher.undo(&approve_undo(&recovered.execution, recovered.changeset.unwrap())).unwrap();
-    assert_eq!(world.read("app.txt"), "mine\n");
-    assert_eq!(world.read("gone.txt"), "mine too\n");
-    assert_eq!(world.read("made/deep/file.txt"), "mine as well\n");
-    assert!(!world.project.join("run.sh").exists());
-    assert_eq!(world.stages(), [""; 0]);
+    let Some(Error::Conflict { paths }) = &recovered.taken_back else { panic!("{recovered:?}") };
+    assert_eq!(paths, &["app.txt", "gone.txt", "made/deep/file.txt", "run.sh"]);
 }
 
 fn a_symlink_in_the_last_moment_leads_nowhere() {
     let world = World::new();
     let outside = world.project.with_file_name("outside");
     std::fs::create_dir_all(outside.join("deep")).unwrap();
-    let (_launcher, recovered) = edited_after_commit(&world, || {
+    let recovered = edited_after_commit(&world, || {
         std::os::unix::fs::symlink(&outside, world.project.join("made")).unwrap();
     });
     assert_eq!(std::fs::read_dir(outside.join("deep")).unwrap().count(), 0);
-    assert_eq!(recovered.conflicts.len(), 1);
-    assert_eq!(kept(&world, &recovered, "made/deep/file.txt"), "made\n");
+    let conflict = Error::Conflict { paths: vec!["made/deep/file.txt".to_owned()] };
+    assert_eq!(recovered.taken_back, Some(conflict));
 }
 
+/// Nothing is undone then, so that the undo can be asked for again.
 fn an_edit_in_the_last_moment_of_an_undo_is_kept() {
     let world = World::new();
+    let old = world.tree();
     let plan = world.every_kind();
     let evidence = approve(&plan);
     let applied = {
@@ -309,19 +293,24 @@ fn an_edit_in_the_last_moment_of_an_undo_is_kept() {
         work(&mut workshop, &plan).unwrap();
         workshop.apply().unwrap()
     };
+    let ours = world.read("app.txt");
     let died = life(Some(FailPoint::UndoCommitted), || {
         let _ = world.launcher().undo(&approve_undo(&evidence.execution, applied.changeset));
     });
     assert_eq!(died, -libc::SIGKILL);
-    world.save("app.txt", "mine\n");
+    world.write("app.txt", "mine\n");
     world.write("gone.txt", "mine too\n");
+    let edited = world.tree();
     let launcher = world.launcher();
     let recovered = launcher.recover().unwrap().remove(0);
-    assert_eq!((recovered.state, &recovered.problem), (ExecutionState::Undone, &None));
-    assert_eq!(recovered.conflicts.len(), 2);
-    assert_eq!((world.read("app.txt").as_str(), kept(&world, &recovered, "app.txt").as_str()), ("old\n", "mine\n"));
-    assert_eq!(world.read("gone.txt"), "mine too\n");
-    assert_eq!(kept(&world, &recovered, "gone.txt"), "to be deleted\n");
+    assert_eq!((recovered.state, &recovered.problem), (ExecutionState::Applied, &None));
+    let Some(Error::LaterEdit { paths }) = &recovered.taken_back else { panic!("{recovered:?}") };
+    assert_eq!(paths.len(), 2, "{paths:?}");
+    assert_eq!(world.tree(), edited);
+    world.write("app.txt", &ours);
+    std::fs::remove_file(world.project.join("gone.txt")).unwrap();
+    launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
+    assert_eq!((world.tree(), world.stages().len()), (old, 0));
 }
 
 fn what_a_slow_writer_writes_is_kept() {

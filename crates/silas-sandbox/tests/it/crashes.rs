@@ -13,7 +13,6 @@ pub(crate) const CASES: &[Case] = &[
     ("before_the_commit_everything_is_old", before_the_commit_everything_is_old),
     ("after_the_commit_everything_is_new", after_the_commit_everything_is_new),
     ("an_undo_is_all_or_nothing", an_undo_is_all_or_nothing),
-    ("what_cannot_be_finished_now_is_finished_later", what_cannot_be_finished_now_is_finished_later),
     ("committed_journals_must_be_approved", committed_journals_must_be_approved),
 ];
 
@@ -151,27 +150,4 @@ fn committed_journals_must_be_approved() {
     }
     std::fs::write(&path, good).unwrap();
     assert_eq!(world.launcher().recover().unwrap().remove(0).state, ExecutionState::Applied);
-}
-
-fn what_cannot_be_finished_now_is_finished_later() {
-    let world = World::new();
-    let old = world.tree();
-    let plan = world.plan(&["echo new > app.txt; echo new > src/lib.txt"], &["grep -q new app.txt"]);
-    let evidence = approve(&plan);
-    killed(life(Some(FailPoint::ApplyHalfway), || run(&world, &plan, &evidence)));
-    world.set_mode("src", 0o555);
-    let recovered = world.launcher().recover().unwrap().remove(0);
-    // SAFETY: has no arguments and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        assert!(matches!(recovered.problem, Some(Error::Unfinished { .. })), "{recovered:?}");
-        assert_eq!(recovered.state, ExecutionState::Running);
-        assert_eq!(world.launcher().open(&evidence).map(drop), Err(Error::Busy));
-    }
-    world.set_mode("src", 0o755);
-    let launcher = world.launcher();
-    let recovered = launcher.recover().unwrap().remove(0);
-    assert_eq!((recovered.state, &recovered.problem), (ExecutionState::Applied, &None));
-    assert_eq!(world.read("src/lib.txt"), "new\n");
-    launcher.undo(&approve_undo(&evidence.execution, recovered.changeset.unwrap())).unwrap();
-    assert_eq!(world.tree(), old);
 }

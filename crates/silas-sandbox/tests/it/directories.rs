@@ -26,6 +26,7 @@ pub(crate) const CASES: &[Case] = &[
     ("files_are_looked_for_in_every_copy", files_are_looked_for_in_every_copy),
     ("what_judges_is_seen_as_approved_in_every_directory", what_judges_is_seen_as_approved_in_every_directory),
     ("checks_side_by_side_see_their_own_copies", checks_side_by_side_see_their_own_copies),
+    ("what_is_silass_own_is_never_opened_to_work", what_is_silass_own_is_never_opened_to_work),
     ("a_directory_that_is_gone_keeps_nothing_from_being_forgotten", a_directory_that_is_gone_can_be_forgotten),
 ];
 
@@ -328,4 +329,20 @@ fn a_directory_that_is_gone_can_be_forgotten() {
     std::fs::remove_dir_all(&three.library).unwrap();
     launcher.forget(&evidence.execution).unwrap();
     assert_eq!(three.world.stages(), [""; 0]);
+}
+
+/// Whatever the front says: the launcher was told once what is Silas's own.
+fn what_is_silass_own_is_never_opened_to_work() {
+    let world = World::new();
+    let settings = world.project.with_file_name("settings");
+    std::fs::create_dir(&settings).unwrap();
+    std::fs::write(settings.join("silas.yaml"), "silas: {}\n").unwrap();
+    let launcher = world.launcher();
+    for access in [Access::Write, Access::Read] {
+        let mut definition = world.definition(&["echo new > app.txt"], &["grep -q new app.txt"]);
+        definition.directories.push(world.directory(&settings, access));
+        let refused = launcher.open(&approve(&WorkItem::new(definition).unwrap())).map(drop);
+        let Err(Error::Place { problem, .. }) = refused else { panic!("{refused:?}") };
+        assert!(problem.contains("contains Silas's own data or settings"), "{problem}");
+    }
 }

@@ -24,8 +24,8 @@ pub(crate) const CASES: &[Case] = &[
     ("read_only_directories_are_refused_before_anything_moves", read_only_directories_are_refused),
     ("a_full_disk_in_the_middle_of_an_apply_changes_nothing", a_full_disk_in_the_middle_of_an_apply_changes_nothing),
     ("a_full_disk_for_the_journal_changes_nothing", a_full_disk_for_the_journal_changes_nothing),
-    ("a_full_disk_after_the_commit_is_finished_later", a_full_disk_after_the_commit_is_finished_later),
     ("a_plan_that_floods_the_disk_is_thrown_away_unread", a_plan_that_floods_the_disk_is_thrown_away_unread),
+    ("a_full_disk_after_the_commit_takes_it_back", a_full_disk_after_the_commit_takes_it_back),
     ("two_plans_in_one_directory_both_hold", two_plans_in_one_directory_both_hold),
 ];
 
@@ -327,7 +327,7 @@ fn a_plan_that_floods_the_disk_is_thrown_away_unread() {
     assert_eq!(workshop.apply().unwrap().files, 1);
 }
 
-fn a_full_disk_after_the_commit_is_finished_later() {
+fn a_full_disk_after_the_commit_takes_it_back() {
     let world = World::new();
     if !mount_small(&world.data, 8) {
         return;
@@ -344,13 +344,18 @@ fn a_full_disk_after_the_commit_is_finished_later() {
     let filler = world.data.join("filler");
     fill(&filler);
     let told = world.launcher().recover().unwrap().remove(0);
-    assert!(matches!(told.problem, Some(Error::Unfinished { .. })), "{told:?}");
+    assert!(matches!(told.taken_back, Some(Error::PutBack { .. })), "{told:?}");
+    assert_eq!((told.state, told.is_open, &told.problem), (ExecutionState::Running, false, &None));
+    assert_eq!((world.tree(), world.stages().len()), (old.clone(), 0));
     fs::remove_file(filler).unwrap();
     let launcher = world.launcher();
     let told = launcher.recover().unwrap().remove(0);
-    assert_eq!((told.state, &told.problem), (ExecutionState::Applied, &None));
-    assert_eq!(world.read("app.txt"), "new\n");
-    launcher.undo(&approve_undo(&evidence.execution, told.changeset.unwrap())).unwrap();
+    assert_eq!((told.state, &told.problem), (ExecutionState::Running, &None));
+    assert_eq!(world.tree(), old, "nothing of it comes later");
+    let mut workshop = launcher.open(&evidence).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    let applied = workshop.apply().unwrap();
+    launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
     assert_eq!(world.tree(), old);
 }
 

@@ -34,6 +34,7 @@ mod revocation;
 mod runner;
 mod sample;
 mod step;
+mod unfinished;
 mod whole_path;
 mod world;
 
@@ -74,6 +75,7 @@ fn main() {
         ("rehearsals", rehearsals::CASES),
         ("sample", sample::CASES),
         ("step", step::CASES),
+        ("unfinished", unfinished::CASES),
     ];
     groups.extend(cheats::GROUPS);
     std::process::exit(runner::run(&groups));

@@ -22,6 +22,13 @@ pub(crate) fn wait(pid: i32) -> i32 {
     shared::wait_for(pid).1
 }
 
+pub(crate) use identity::ordinary_id;
+
+/// For a process that was forked for it.
+pub(crate) fn become_ordinary() {
+    identity::Identity::Ordinary.assume();
+}
+
 pub(crate) type Case = (&'static str, fn());
 
 /// Everything about files, and about what judges them, holds for both ways to make a copy.

@@ -242,6 +242,7 @@ impl World {
     pub(crate) fn seal(&self) -> Seal {
         Seal {
             data_dir: self.data.clone(),
+            own: vec![self.data.with_file_name("settings/silas.yaml")],
             anchor: self.anchor(),
             handovers: Vec::new(),
             undo_window_secs: self.undo_window_secs,

@@ -63,7 +63,7 @@ fn sockets() -> Vec<Socket> {
 fn tools(data_dir: &Path) -> Probe {
     const NAME: &str = "Tools";
     let data_dir = data_dir.canonicalize().unwrap_or_else(|_| data_dir.to_owned());
-    match toolchain::words(&probes::toolchains(&start::tool_places(), &data_dir)) {
+    match toolchain::words(&probes::toolchains(&start::tool_places(), &[data_dir])) {
         none if none.is_empty() => Probe::good(NAME, "Commands find those of /usr; none were found in your home."),
         words => Probe::good(NAME, format!("Commands find those of /usr, and of your home, to read: {words}.")),
     }

@@ -1,7 +1,7 @@
 //! From the command line to the envelope that is signed, or to a sentence that says what is wrong with it.
 
 use super::{NOT_RUN, SandboxArgs};
-use crate::{config, start};
+use crate::{config, own, start};
 use silas_core::check::Command;
 use silas_core::envelope::{Envelope, EnvelopeKind, Executor, Life, SandboxConfig};
 use silas_core::host::HostGrant;
@@ -44,7 +44,8 @@ pub(super) fn envelope(
             "There is no command. Write it after `--`, as in: silas sandbox -- ls",
         ));
     }
-    let place = |path: &std::path::PathBuf| grant(path, data_dir);
+    let own = own::with(data_dir);
+    let place = |path: &std::path::PathBuf| grant(path, &own);
     let reads: Vec<Place> = args.read.iter().map(place).collect::<Result<_, _>>()?;
     let writes: Vec<Place> = args.write.iter().map(place).collect::<Result<_, _>>()?;
     let first = writes.first().or(reads.first()).map(|place| place.path.clone());
@@ -88,7 +89,7 @@ pub(super) fn envelope(
 }
 
 /// A directory as it is on disk now, if it may be granted at all.
-fn grant(path: &Path, data_dir: &Path) -> Result<Place, Problem> {
+fn grant(path: &Path, own: &[std::path::PathBuf]) -> Result<Place, Problem> {
     let refuse = |why: &str| Problem::new("E_SANDBOX_GRANT", format!("{} cannot be granted: {why}", path.display()));
     if !path.is_absolute() {
         return Err(refuse("it is a relative path. Write the whole path, as in \"$PWD\"/src."));
@@ -104,7 +105,7 @@ fn grant(path: &Path, data_dir: &Path) -> Result<Place, Problem> {
     }
     std::fs::read_dir(&real).map_err(|_| refuse("you may not read it."))?;
     let text = real.to_str().ok_or_else(|| refuse("its name is not text."))?;
-    silas_sandbox::mounted::may_grant(text, data_dir).map_err(|forbidden| refuse(&forbidden.to_string()))?;
+    silas_sandbox::mounted::may_grant(text, own).map_err(|forbidden| refuse(&forbidden.to_string()))?;
     Ok(Place { path: text.to_owned(), device: meta.dev().to_string(), inode: meta.ino().to_string() })
 }
 

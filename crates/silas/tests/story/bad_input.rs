@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,30 @@ fn directories_that_cannot_be_granted() {
     check(&silas, &format!("run `{}` in `/x` and check with `true`", "y".repeat(40_000)), "longer than 32 KiB");
     check(&silas, "   ", "The message is empty");
     silas.assert_ledger_holds();
+}
+
+/// Whoever may change its settings may change what it allows: they are treated as its data are.
+#[test]
+fn silass_own_settings_cannot_be_granted() {
+    let home = tempfile::tempdir().unwrap();
+    let base = home.path().canonicalize().unwrap();
+    fs::create_dir_all(base.join("config/silas/deep")).unwrap();
+    symlink(base.join("config/silas"), base.join("alias")).unwrap();
+    let (config, state) = (base.join("config"), base.join("state"));
+    let env = [("XDG_CONFIG_HOME", config.to_str().unwrap()), ("XDG_STATE_HOME", state.to_str().unwrap())];
+    let silas = Silas::start_with(&env);
+    // Made only now: what was not there when Silas started is its own all the same.
+    fs::create_dir_all(state.join("silas")).unwrap();
+    let wish = |dir: PathBuf| format!("run `true` in `{}` and check with `false`", dir.display());
+    check(&silas, &wish(config.join("silas")), "contains Silas's own data or settings");
+    check(&silas, &wish(base.join("alias")), "contains Silas's own data or settings");
+    check(&silas, &wish(config.join("silas/deep")), "lies inside Silas's own data or settings");
+    check(&silas, &wish(config.clone()), "contains Silas's own data or settings");
+    check(&silas, &wish(base.clone()), "contains Silas's own data or settings");
+    check(&silas, &wish(state.join("silas")), "contains Silas's own data or settings");
+    let dir = config.join("silas").display().to_string();
+    let (code, said) = silas.command(&["root", "add", &dir]);
+    assert!(code != 0 && said.contains("Silas's own data or settings"), "{said}");
 }
 
 /// What nobody can read as a setting is refused by its name and not passed over.

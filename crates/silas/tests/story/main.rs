@@ -92,6 +92,7 @@ mod strangers;
 mod tasks;
 mod traces;
 mod typist;
+mod unfinished;
 mod unknown_effect;
 mod upkeep;
 mod vault;

@@ -77,6 +77,11 @@ impl Found {
                 "is a program that runs as somebody else (a set-id bit), and changed it would not any more".to_owned(),
                 change_it,
             ),
+            FixedBy::Immutable => ("is protected against every change (the attribute `i`)".to_owned(), change_it),
+            FixedBy::AppendOnly => ("is protected so that it can only grow (the attribute `a`)".to_owned(), change_it),
+            FixedBy::Sticky => {
+                ("is somebody else's, in a directory with the sticky bit, and cannot be replaced".to_owned(), change_it)
+            }
             FixedBy::Attribute(attribute) => {
                 let attribute = scrub::visible_line(attribute, NAME_CHARS_MAX);
                 (format!("has the attribute {attribute}, which a changed file could not have"), change_it)
@@ -94,6 +99,8 @@ impl Found {
             let kind = match file.by {
                 FixedBy::NameElsewhere => "with another name elsewhere (hard links)",
                 FixedBy::SetId => "with a set-id bit",
+                FixedBy::Immutable | FixedBy::AppendOnly => "that are protected against change",
+                FixedBy::Sticky => "of somebody else, in a directory with the sticky bit,",
                 FixedBy::Attribute(_) => "with attributes that a changed file could not have",
             };
             kinds.entry(kind).or_default().push(file);

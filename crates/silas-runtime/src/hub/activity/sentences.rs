@@ -264,6 +264,11 @@ pub(super) fn sentence(
         AuditEvent::UndoWindowClosed { .. } => {
             (Icon::Tick, "The time to undo was over".to_owned(), "A plan may still put it back, for a month".to_owned())
         }
+        AuditEvent::UndoneInPart { files, .. } => (
+            Icon::Undo,
+            format!("Put only {} back", count(*files as usize, "file")),
+            "The rest is still as it was applied".to_owned(),
+        ),
         AuditEvent::ApplyConflicted { files, .. } => (
             Icon::Refused,
             format!("Did not apply: {} meanwhile", were_changed(*files as usize, "")),

@@ -62,7 +62,14 @@ impl Words {
     pub fn done(&self, result: &ResultFacts<'_>, files: u32, undo_secs: u64) -> Face {
         let n = files as usize;
         let intent = format!("{} changed in {}", count(n, "file"), result.name());
-        let mut face = result.face(CardKind::Done, "Applied", intent);
+        let (state, intent) = match result.in_part {
+            None => ("Applied", intent),
+            Some(part) => {
+                let rest = count(part.old.len(), "file");
+                ("Applied in part", format!("Only {} changed in {}, {rest} not", count(n, "file"), result.name()))
+            }
+        };
+        let mut face = result.face(CardKind::Done, state, intent);
         face.risk = Some(Risk::Low);
         face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
         let cost = match result.cost_microusd {
@@ -75,6 +82,8 @@ impl Words {
             Cta { press: Press::Proof, label: "See the proof".to_owned(), consequence: String::new() },
             Cta { press: Press::Dismiss, label: "Done".to_owned(), consequence: String::new() },
         ];
+        // What is there was never checked like this.
+        face.ctas.retain(|cta| cta.press != Press::Proof || result.in_part.is_none());
         face
     }
 }

@@ -157,6 +157,7 @@ impl Found {
             orders_found: u32::from(!self.undeclared.is_empty()),
             last_moment: &self.remarks,
             is_in_two_steps: !self.remarks.is_empty(),
+            in_part: None,
             moved_on: &self.remarks,
             undeclared: &self.undeclared,
             wanted: &[],

@@ -21,7 +21,7 @@ use silas_core::token::Kind;
 use silas_core::work::WorkItem;
 use silas_core::{Digest, EventId, ExecutionId, MessageId, Tainted};
 use silas_gates::scrub;
-use silas_sandbox::Waits;
+use silas_sandbox::{InPart, Waits};
 use silas_store::Tx;
 
 /// Of the names in the sentence about a refusal; the card has all of them.
@@ -87,23 +87,58 @@ impl Job {
     }
 
     fn reached_applied(&mut self, files: u32, undo_until: Timestamp, now: Timestamp) -> Result<Reached, Trouble> {
+        if let Some(part) = self.record.in_part.clone() {
+            return self.reached_in_part(&part, files, undo_until, now);
+        }
         let said = format!("{} changed in {}", count(files as usize, "file"), self.directory_name());
         self.stands_at("Applied", &said);
         self.record.view.has_proof = true;
         self.record.files = files;
         let changeset = self.record.changeset.ok_or_else(lost)?;
-        let execution = self.record.view.execution.clone();
         // Nothing is put in place that was not judged.
         self.record.view.outcome.ok_or_else(lost)?;
-        let window = undo_until.since(now);
-        let house = &self.work.house;
-        let face = house.words.done(&self.record.facts(), files, window.as_secs().div_ceil(60) * 60);
-        let order = ChangeOrder { kind: Kind::Undo, execution, changeset };
-        let card = house.card(face, self.record.view.work_item.as_str(), Some(&order), window)?;
+        let card = self.done_card(files, undo_until, now)?;
         let sentence = format!("{said}. {}.", claimed(&self.record));
         let event = Event::Applied { changeset, files, landed: self.record.take_landed() };
         let reached = Reached::new(ExecutionState::Applied, card, sentence, event);
         Ok(Reached { undo_until: Some(undo_until), ..reached })
+    }
+
+    /// Some of it is in place, and that is nothing that any check has seen: there is no proof of it, and it can be undone.
+    fn reached_in_part(
+        &mut self,
+        part: &InPart,
+        files: u32,
+        undo_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Reached, Trouble> {
+        let said = format!("Only {} changed in {}", count(files as usize, "file"), self.directory_name());
+        self.stands_at("Applied in part", &said);
+        self.record.files = files;
+        self.record.view.outcome = Some(Outcome::Unproven);
+        let changeset = self.record.changeset.ok_or_else(lost)?;
+        let card = self.done_card(files, undo_until, now)?;
+        let names = |paths: &[String]| scrub::visible_line(&paths.join(", "), NAMES_CHARS_MAX);
+        let sentence = format!(
+            "{said}: {}. Still as it was: {}. {} No check has seen this mix; it can be undone.",
+            names(&part.new),
+            names(&part.old),
+            scrub::visible(&part.why)
+        );
+        let event = Event::Applied { changeset, files, landed: None };
+        let reached = Reached::new(ExecutionState::Applied, card, sentence, event).said_elsewhere();
+        Ok(Reached { undo_until: Some(undo_until), ..reached })
+    }
+
+    /// Tells what is in place, and offers to undo it.
+    fn done_card(&self, files: u32, undo_until: Timestamp, now: Timestamp) -> Result<Card, Trouble> {
+        let changeset = self.record.changeset.ok_or_else(lost)?;
+        let execution = self.record.view.execution.clone();
+        let window = undo_until.since(now);
+        let house = &self.work.house;
+        let face = house.words.done(&self.record.facts(), files, window.as_secs().div_ceil(60) * 60);
+        let order = ChangeOrder { kind: Kind::Undo, execution, changeset };
+        Ok(house.card(face, self.record.view.work_item.as_str(), Some(&order), window)?)
     }
 
     fn reached_rehearsed(&mut self, waits: &Waits, again: Option<String>, now: Timestamp) -> Result<Reached, Trouble> {

@@ -237,6 +237,14 @@ impl Behind<'_, '_> {
                 let reason = self.text(reason);
                 self.quote("How it ended", &reason);
             }
+            AuditEvent::UndoneInPart { execution, files, paths } => {
+                let paths = self.text(paths);
+                self.refused(
+                    &format!("To put more than {} back", count(*files as usize, "file")),
+                    &format!("These are old again, and the others stay as they were applied: {paths}"),
+                );
+                self.task(execution)?;
+            }
             AuditEvent::ApplyConflicted { execution, files, paths } => {
                 let paths = self.text(paths);
                 self.refused(

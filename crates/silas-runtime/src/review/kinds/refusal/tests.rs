@@ -72,6 +72,7 @@ fn face(item: &WorkItem, rule: Rule, kind: Kind, said: Option<&str>) -> Face {
         orders_found: 0,
         last_moment: &[],
         is_in_two_steps: false,
+        in_part: None,
         left_out: &[],
         moved_on: &[],
         undeclared: &[],
