@@ -88,7 +88,7 @@ pub(crate) fn look(ground: &Ground, allowance: &Allowance, path: &str, look: Loo
             let below = below.as_ref().ok_or_else(odd)?;
             let (parent, name) = root.dir.parent_of(below).doing(doing)?;
             let file = parent.read(name).doing(doing)?;
-            let not_text = || Error::Place { path: path.to_owned(), problem: "it is not UTF-8 text".to_owned() };
+            let not_text = || Error::NotAvailable(format!("{path} is not UTF-8 text."));
             let scanned = BufReader::with_capacity(1 << 16, file).take(SCANNED_BYTES_MAX);
             lines_of(scanned, from_line, lines).doing(doing)?.ok_or_else(not_text)
         }

@@ -175,7 +175,7 @@ fn numbered(looked: &Looked, from: u64) -> (String, Option<String>) {
         // The last one may have been cut in the middle, and the next look shows it whole.
         let is_part = looked.is_cut && !line.ends_with('\n') && next > from;
         let (part, is_long) = cut(line.trim_end_matches('\n'), LINE_CHARS_MAX);
-        let one = format!("{next:>5}  {part}{}\n", if is_long { " … (the line goes on)" } else { "" });
+        let one = format!("{next}\t{part}{}\n", if is_long { " … (the line goes on)" } else { "" });
         if is_part || (n_chars + one.chars().count() > TEXT_CHARS_MAX && next > from) {
             break;
         }

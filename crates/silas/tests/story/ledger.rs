@@ -257,7 +257,7 @@ fn approvals_that_were_tampered_with_in_the_database_are_found() {
         ),
         ("PRAGMA foreign_keys = 0; DELETE FROM tokens WHERE kind = 'root'", "names a decision that is not there"),
         ("UPDATE instructions SET signed = replace(signed, 'Water', 'Drown')", "did not sign like this"),
-        ("UPDATE instructions SET grammar = 2", "version 2 of the grammar, and this Silas knows it up to version 1"),
+        ("UPDATE instructions SET grammar = 99", "version 99 of the grammar, and this Silas knows it up to version 2"),
         (
             "INSERT INTO executions (id, token_id, work_item_id, plan_hash, state, use_number, started_at)
           SELECT 'exec-ff', token_id, 'task-1', plan_hash, 'running', 7, 0 FROM executions LIMIT 1",

@@ -191,7 +191,7 @@ fn a_model_that_wants_out_sees_nothing_else() {
     assert!(heard.contains("Lines 1 to 1") && heard.len() < 120_000, "{}", heard.len());
     fs::remove_file(repo.join("huge")).unwrap();
     let heard = world.hears(&mut line, "and the odd one?", vec![read(&inside(r"odd\x0aname"), None)]);
-    assert!(heard.contains("    1  beneath"), "{heard}");
+    assert!(heard.contains("1\tbeneath"), "{heard}");
 
     // Options are no revisions, and git writes nothing.
     let options = vec![

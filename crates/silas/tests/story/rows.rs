@@ -102,7 +102,7 @@ fn what_was_taken_back_is_named() {
     let (_, told) = silas.command(&["activity"]);
     assert!(told.lines().any(|line| line.contains("Took back a grant. Work in repo. ")), "{told}");
     let behind = behind(&silas, "Took back a grant");
-    assert_tells(&behind, &["Grant       Work in repo", &text.replace('`', ""), "signed by the root key"]);
+    assert_tells(&behind, &["Grant       Work in repo", &text, "signed by the root key"]);
     assert!(!behind.contains("of what was taken back"), "{behind}");
 }
 

@@ -476,7 +476,7 @@ fn a_command_beside_a_server_is_written_down_by_it() {
     let (code, said) = silas.command(&["sandbox", "--", "echo", "beside"]);
     assert_eq!((code, said.trim()), (0, "beside"));
     let (_, activity) = silas.command(&["activity"]);
-    assert!(activity.contains("Ran echo beside for you"), "{activity}");
+    assert!(activity.contains("Ran `echo beside` for you"), "{activity}");
     // Nobody writes down what the terminal did not sign.
     let (_, listed) = silas.command(&["audit", "list"]);
     let entry = listed.lines().find(|line| line.contains("command_run")).unwrap_or_else(|| panic!("{listed}"));

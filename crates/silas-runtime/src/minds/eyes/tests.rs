@@ -12,9 +12,9 @@ fn lines_are_numbered_and_what_is_missing_is_said() {
         let (is, said) = numbered(&looked(text, is_cut), from);
         assert_eq!((is.as_str(), said.as_deref()), (told, remark));
     };
-    check("a\nb\n", false, 1, "    1  a\n    2  b\n", None);
-    check("a\nb", false, 9, "    9  a\n   10  b\n", None);
-    check("a\nb\nhal", true, 1, "    1  a\n    2  b\n", Some("Lines 1 to 2. There are more: go on with from_line 3."));
+    check("a\nb\n", false, 1, "1\ta\n2\tb\n", None);
+    check("a\nb", false, 9, "9\ta\n10\tb\n", None);
+    check("a\nb\nhal", true, 1, "1\ta\n2\tb\n", Some("Lines 1 to 2. There are more: go on with from_line 3."));
     check("", false, 1, "", Some("The file is empty."));
     check("", false, 7, "", Some("There is no line 7."));
     let (long, remark) = numbered(&looked(&"x".repeat(5_000), true), 1);
