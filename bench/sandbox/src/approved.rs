@@ -127,6 +127,7 @@ fn launcher(place: &Path) -> Result<Launcher> {
         copies: Copies::default(),
         bounds: Bounds::default(),
         tools: ToolPlaces::default(),
+        own: Vec::new(),
     })?;
     Ok(launcher)
 }

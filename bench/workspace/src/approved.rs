@@ -34,6 +34,7 @@ pub(crate) fn launcher(data_dir: &Path, copies: Copies) -> Result<Launcher> {
         copies,
         bounds: silas_sandbox::Bounds::default(),
         tools: silas_sandbox::ToolPlaces::default(),
+        own: Vec::new(),
     })?;
     Ok(launcher)
 }
