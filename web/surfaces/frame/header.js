@@ -43,10 +43,11 @@ function Ambient({ state }) {
   const until = state.waiting_for.map((one) => one.waits_until).find(Boolean);
   const isFirst = state.entries.length + state.work.length === 0;
   if (active + waiting === 0 && !asked) return html`<p class="ambient">${isFirst ? 'Paired with this browser · All quiet' : 'All quiet'}</p>`;
+  // Each part is an element of its own with a key: loose ones that come and go are mistaken for each other.
   return html`<p class="ambient">
-    ${active > 0 && html`<span class="dot" aria-hidden="true"></span><bdi>${active} active</bdi>`}
-    ${active > 0 && until && ' · '}
-    ${until ? html`Waiting for the provider until ${clock(until)}` : active > 0 ? '' : asked ? html`Waiting for <bdi class="ambient-model" title=${asked.model}>${asked.model}</bdi> since ${moment(Date.parse(asked.since))}` : 'Nothing running'}
-    ${waiting > 0 && html`${' · '}<a href="#review">${waiting} ${waiting === 1 ? 'needs' : 'need'} review</a>`}
+    ${active > 0 && html`<span key="active"><span class="dot" aria-hidden="true"></span><bdi>${active} active</bdi></span>`}
+    ${until && html`<span key="until">${active > 0 ? ' · ' : ''}Waiting for the provider until ${clock(until)}</span>`}
+    ${active === 0 && !until && html`<span key="asked">${asked ? html`Waiting for <bdi class="ambient-model" title=${asked.model}>${asked.model}</bdi> since ${moment(Date.parse(asked.since))}` : 'Nothing running'}</span>`}
+    ${waiting > 0 && html`<span key="waiting">${' · '}<a href="#review">${waiting} ${waiting === 1 ? 'needs' : 'need'} review</a></span>`}
   </p>`;
 }
