@@ -41,7 +41,7 @@ test('the first minute, with taps only', async () => {
   await tap(page.getByRole('button', { name: 'Pair this browser' }));
   await page.getByText('Nothing happens without you.').waitFor();
   const first = page.locator('.welcome-row').first();
-  assert.equal(await first.innerText(), 'Try it on a sample project\nFix a bug, apply it, undo it. 1 minute.');
+  assert.equal(await first.innerText(), 'Try it on a sample project\nFix a bug, undo it. 1 minute.');
   await look('1-empty');
 
   step('the sample appears, and the directory is asked about');
@@ -93,11 +93,12 @@ test('the first minute, with taps only', async () => {
   await settle(page);
   await tap(page.locator('.undo'));
   await page.getByText('Nothing to decide').waitFor();
+  await page.locator('.told', { hasText: 'That was the whole road' }).waitFor();
   assert.deepEqual(tree(HOME), original);
   await look('8-undone');
 
   step('and what to do next');
-  await tap(page.getByRole('button', { name: 'Read what Silas said' }));
+  await tap(page.getByRole('navigation', { name: 'Surfaces' }).getByRole('link', { name: 'Stream' }));
   await page.locator('.turn-silas', { hasText: 'That was the whole road' }).waitFor();
   await look('9-next');
   assert.equal(await page.evaluate(() => document.documentElement.dataset.typed), undefined, 'nothing was typed');

@@ -156,7 +156,7 @@ test('a plan asks for its secret, a provider for its key, and neither value is a
   await page.getByRole('textbox', { name: 'Address' }).fill('ftp://nowhere');
   await settle(page);
   await page.getByRole('button', { name: 'Go on with this one' }).tap();
-  await page.getByRole('alert').getByText('is not an address').waitFor();
+  await page.getByRole('alert').getByText('Address: write it whole').waitFor();
   await look('5-other-address');
   // What was typed on the phone is there at the desk, and on the phone again.
   assert.equal(await page.getByRole('textbox', { name: 'Model' }).inputValue(), 'test');
