@@ -29,7 +29,7 @@ test('the empty Stream offers three ways to begin: one is said with the tap, the
     await page.waitForFunction(() => document.activeElement?.id === 'composer' && document.activeElement.selectionEnd > document.activeElement.selectionStart);
     return page.locator('#composer').evaluate((field) => [field.value, field.value.slice(field.selectionStart, field.selectionEnd)]);
   };
-  assert.deepEqual(await chosen(/call the dentist/), ['add task `call the dentist`', 'call the dentist']);
+  assert.deepEqual(await chosen(/call the dentist/), ['add task call the dentist', 'call the dentist']);
   assert.equal((await chosen(/Run a command/))[1], 'COMMAND');
   await page.getByText('What else you can say').click();
   await page.getByRole('button', { name: 'put back the last change' }).click();
