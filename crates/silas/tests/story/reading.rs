@@ -127,7 +127,7 @@ fn a_question_about_code_is_answered_from_its_files() {
     let found = asked[1]["messages"].to_string();
     assert!(found.contains("clock.py:4: def stamp(seconds):") && found.contains("⟦from outside"), "{found}");
     let lines = asked[2]["messages"].to_string();
-    assert!(lines.contains("    5      return datetime.fromtimestamp(seconds)"), "{lines}");
+    assert!(lines.contains("5\\t    return datetime.fromtimestamp(seconds)"), "{lines}");
     // No card was needed, nothing was touched, and each look is in the ledger.
     assert!(line.cards.is_empty(), "{:?}", line.cards);
     assert_eq!(world.silas.tree(), before);
@@ -191,7 +191,7 @@ fn a_model_that_wants_out_sees_nothing_else() {
     assert!(heard.contains("Lines 1 to 1") && heard.len() < 120_000, "{}", heard.len());
     fs::remove_file(repo.join("huge")).unwrap();
     let heard = world.hears(&mut line, "and the odd one?", vec![read(&inside(r"odd\x0aname"), None)]);
-    assert!(heard.contains("1\tbeneath"), "{heard}");
+    assert!(heard.contains("1\\tbeneath"), "{heard}");
 
     // Options are no revisions, and git writes nothing.
     let options = vec![
@@ -298,7 +298,7 @@ fn a_planner_reads_before_it_plans() {
     let system = asked[1]["messages"][0]["content"].as_str().unwrap();
     assert!(system.contains("Read what you must know first") && !system.contains("You cannot see files"), "{system}");
     let heard = asked[2]["messages"].to_string();
-    assert!(heard.contains("clock.py:5:") && heard.contains("    4  def stamp(seconds):"), "{heard}");
+    assert!(heard.contains("clock.py:5:") && heard.contains("4\\tdef stamp(seconds):"), "{heard}");
     world.silas.assert_ledger_holds();
 }
 
