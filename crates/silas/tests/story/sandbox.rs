@@ -329,7 +329,8 @@ fn a_directory_that_may_not_be_read_is_refused() {
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let silas = owner.base.join("silas");
-    fs::copy(env!("CARGO_BIN_EXE_silas"), &silas).unwrap();
+    // Written by another process: one that is started meanwhile would hold it open, and what is written to cannot be run.
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_silas")).arg(&silas).status().unwrap().success());
     fs::set_permissions(&owner.base, fs::Permissions::from_mode(0o777)).unwrap();
     let is_root = std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").unwrap()) == 0;
     let mut command = match is_root {
@@ -505,7 +506,7 @@ fn a_command_beside_a_server_is_written_down_by_it() {
     let (code, said) = silas.command(&["sandbox", "--write", silas.repo().to_str().unwrap(), "--", "mkfifo", "pipe"]);
     assert!(code == 125 && said.contains("The command ran."), "{said}");
     let (_, activity) = silas.command(&["activity"]);
-    assert!(activity.contains("Ran mkfifo pipe for you") && !activity.contains("Did not run"), "{activity}");
+    assert!(activity.contains("Ran `mkfifo pipe` for you") && !activity.contains("Did not run"), "{activity}");
     silas.assert_ledger_holds();
 }
 
