@@ -226,7 +226,9 @@ impl FirstRun {
         let mut silas = PathBuf::from(env!("CARGO_BIN_EXE_silas"));
         if let Some(user) = user {
             silas = home.path().join("silas");
-            fs::copy(env!("CARGO_BIN_EXE_silas"), &silas).unwrap();
+            // By another process: one that is started meanwhile would hold it open, and what is written to cannot be run.
+            let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_silas")).arg(&silas).status().unwrap();
+            assert!(copied.success());
             let id = Some(user.parse().unwrap());
             std::os::unix::fs::chown(home.path(), id, id).unwrap();
             fs::set_permissions(&silas, fs::Permissions::from_mode(0o755)).unwrap();
