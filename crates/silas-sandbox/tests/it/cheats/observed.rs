@@ -352,7 +352,7 @@ fn tests_that_stand_beside_the_change() {
         definition.beside = vec!["test_calc.py".to_owned(), "build".to_owned()];
         attempt.carry_out(&world, definition).unwrap()
     };
-    make(&attempt(&["sed -i 's/3)/-1)/' test_calc.py"])).no_proof();
+    make(&attempt(&["sed -i 's/3)/-1)/' test_calc.py; echo '# seen' >> calc.py"])).no_proof();
     make(&attempt(&[FIX, "mkdir build; echo 1 > build/out"])).proved();
 }
 
