@@ -21,13 +21,17 @@ pub(crate) const RIGHT: &str = "sed -i 's/fromtimestamp(.*)\\.iso/fromtimestamp(
 
 /// A plan with an executor and no commands; `more` goes into its front matter.
 pub(crate) fn plan(directory: &Path, more: &str) -> Act {
-    let markdown = format!(
+    Act::Says(proposal("I would mend clock.py.", &markdown(directory, more)).to_string())
+}
+
+/// The plan as a text, which the owner may say as well.
+pub(crate) fn markdown(directory: &Path, more: &str) -> String {
+    format!(
         "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\nexits: {{ paths: [clock.py] }}\n{more}verify:\n  - name: stamps are UTC\n    run: {CHECK}\n    \
          expect: {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n---\n\n# What to do\n\
          Make clock.py give out UTC wherever it runs.\n",
         directory.display()
-    );
-    Act::Says(proposal("I would mend clock.py.", &markdown).to_string())
+    )
 }
 
 pub(crate) fn call(name: &str, arguments: Value) -> (String, String) {
